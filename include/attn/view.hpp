@@ -29,8 +29,9 @@ struct ViewOptions {
   /// also choose among computed maps; the rest is for an input that is a file of maps.
   MapRequest maps;
   bool stages = false;  ///< whether the steps of the score are shown too: scores, capped, masked
-  /// Head of a model whose scores are split for the page, as WhyOptions::head names it, or "all"
-  /// heads of the layers that are shown.
+  /// Head of a model whose scores are split for the page, as WhyOptions::head names it, "all" heads
+  /// of the layers that are shown, or "answer" for none. With it the logits of predicted and of
+  /// generated tokens are split too.
   std::optional<std::string> why;
   /// Way in which each head of a model is switched off in a pass of its own, "zero" or "mean", as
   /// DocumentOptions::ablate; the page shows what each pass predicts.
@@ -40,6 +41,9 @@ struct ViewOptions {
   std::optional<std::filesystem::path> corpus;
   /// Story that was made in a page: its steps have a text and the address of a view.
   std::optional<std::filesystem::path> story;
+  /// Input whose maps the page compares with these: another model where the input is a model with
+  /// its texts, else another document, result or file of maps.
+  std::optional<std::filesystem::path> against;
   HeadCounting counting;  ///< of the statistics
   std::optional<std::string> title;
   std::optional<std::string> cmap;  ///< a name of colour_maps()
@@ -64,8 +68,8 @@ struct ViewOutcome {
 
 /// Makes the page, one HTML document that needs no other file, and hands it on piece by piece.
 /// The same input gives the same bytes, whatever `threads` is. Only the maps of one attention are
-/// in memory at a time, where a model or a file of tensors gives them one by one. Throws Error as
-/// run() and draw() do.
+/// in memory at a time, and what is packed of them, where a model or a file of tensors gives them
+/// one by one. Throws Error as run() and draw() do.
 ViewOutcome view(const ViewOptions& options, const std::function<void(std::string_view)>& page);
 
 /// Writes the page into a file that appears whole or not at all.

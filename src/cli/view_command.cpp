@@ -139,6 +139,7 @@ Command view_command() {
   add_document(flags, options.document);
   // --heads chooses heads to look at, as in attn-cli plot.
   std::erase_if(flags, [](const Flag& flag) { return flag.name == "--heads"; });
+  add_pooling(flags, options.document.pool);
   record(flags, given->of_run);
   flags.begin_group(FlagGroup::output);
   flags.text("--out", given->out, "FILE",
@@ -147,7 +148,11 @@ Command view_command() {
                translated("Show the steps of the score too: scores, capped, masked"));
   flags.text("--why", options.why, "LAYER.HEAD",
              translated("Show the strongest parts of the scores of a head of a model, or of all "
-                        "heads: what the layers before wrote"));
+                        "heads: what the layers before wrote; of predicted and generated tokens "
+                        "too, with answer of these alone"));
+  flags.add("--against", "INPUT",
+            translated("Compare with the heads of another model, document or result"),
+            [&](const std::string& text) { options.against = input_of(text); });
   flags
       .add("--effects", "WAY",
            translated("For a model: run it once without each head, whose output is then zero, or "

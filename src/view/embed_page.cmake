@@ -23,6 +23,7 @@ string(REGEX REPLACE "\n[ \n]+" "\n" script "${script}")
 file(READ ${PAGE}/page.css style)
 string(REGEX REPLACE "\n[ \n]+" "\n" style "${style}")
 file(READ ${PAGE}/page.html skeleton)
+string(REGEX REPLACE "\n[ \n]+" "\n" skeleton "${skeleton}")
 
 # What would end the element that it is put into.
 string(TOLOWER "${script}" lower)

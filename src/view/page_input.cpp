@@ -91,23 +91,14 @@ std::vector<std::string> sample_titles(const Plan& plan, const ViewOptions& opti
 
 }  // namespace
 
-void check_viewable(const Plan& plan) {
-  if (!plan.pool()) return;
-  throw Error(ErrorKind::usage,
-              translated("pooled weights have no single positions to look through"),
-              "DocumentOptions::pool", translated("leave the pooling out"));
-}
-
 Plan plan_of_view(const ViewOptions& options, const Document& document) {
-  Plan chosen = plan_of_maps(document, [&](Plan& plan) {
+  return plan_of_maps(document, [&](Plan& plan) {
     ComputingOptions computing = plan.options();
     computing.weights = true;
     computing.stages = options.stages && model_of(plan) == nullptr;
     computing.threads = options.document.threads;
     plan.choose(computing);
   });
-  check_viewable(chosen);
-  return chosen;
 }
 
 ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {
@@ -126,8 +117,11 @@ ViewedInput planned_input(const Plan& plan, const ViewOptions& options) {
       tensors +=
           1 + (plan.attention_options().softcap ? 1 : 0) + (attention.mask.present() ? 1 : 0);
     }
-    input.sizes.push_back({attention.geometry.batch * heads * tensors, attention.geometry.queries,
-                           attention.geometry.keys});
+    const auto cells = [&](std::size_t positions) {
+      return plan.pool() ? std::min(positions, plan.pool()->size) : positions;
+    };
+    input.sizes.push_back({attention.geometry.batch * heads * tensors,
+                           cells(attention.geometry.queries), cells(attention.geometry.keys)});
   }
   return input;
 }

@@ -31,11 +31,8 @@ struct ViewedInput {
 };
 
 /// Plan of a document whose maps are to be seen. Throws Error(usage) for several kinds of
-/// attention, and as check_viewable() does.
+/// attention.
 Plan plan_of_view(const ViewOptions& options, const Document& document);
-
-/// Throws Error(usage) if the plan's weights are pooled while they are computed.
-void check_viewable(const Plan& plan);
 
 /// Facts of a plan before it is computed. Throws Error(input) naming the field if heads or layers
 /// are chosen that are not there.

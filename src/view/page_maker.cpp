@@ -159,6 +159,18 @@ std::vector<double> even_statistics(const AttentionMap& map, const ViewOptions& 
   return {statistics.begin(), statistics.begin() + weight_statistic_count};
 }
 
+// Plan of vectors: codes of two bytes.
+CellPlan two_bytes_a_number() {
+  CellPlan plan;
+  plan.exact = false;
+  return plan;
+}
+
+// A packed map whose cells are a block of the page.
+ViewData::Cells cells_of(const PackedMap& map, std::size_t block) {
+  return {map.type, map.rows, map.columns, block, {}, {}, 0, map.error};
+}
+
 // Name of the numbers without their attention: "weights", "scores".
 std::string quantity_of(const AttentionMap& map) {
   if (map.holds_weights()) return "weights";
@@ -210,11 +222,11 @@ std::vector<ViewData::Maps> PageMaker::add_tensor(const Taken& tensor) {
   std::vector<ViewData::Maps> of_samples;
   for (std::size_t at = 0; at < packed.size(); ++at) {
     if (at % heads == 0) {
-      of_samples.push_back({tensor.name, tensor_title(tensor.name, tensor.weights), diverging, {}});
+      of_samples.push_back(
+          {tensor.name, tensor_title(tensor.name, tensor.weights), tensor.cells, diverging, {}});
     }
     const PackedMap& map = packed[at];
-    ViewData::Cells cells{map.type, map.rows, map.columns, page_.add_block(map.cells),
-                          {},       {},       0,           map.error};
+    ViewData::Cells cells = cells_of(map, page_.add_block(map.cells));
     if (!map.hidden.empty()) cells.hidden = page_.add_block(map.hidden);
     if (!map.strongest.empty()) {
       cells.strongest = page_.add_block(map.strongest);
@@ -239,8 +251,6 @@ std::vector<ViewData::Vectors> PageMaker::add_vectors(const AttentionMap& map,
   vector_bytes_ += vectors.bytes();
   const std::size_t samples = vectors.query.shape()[0], heads = vectors.query.shape()[1];
   const std::size_t group = heads / vectors.key.shape()[1], shown = map.numbers.shape()[1];
-  CellPlan two_bytes;
-  two_bytes.exact = false;
   // Blocks of the heads' rows; shared heads follow each other and are packed once.
   const auto blocks = [&](const Tensor& tensor, std::size_t b, std::size_t shared) {
     std::vector<std::size_t> numbers;
@@ -253,12 +263,12 @@ std::vector<ViewData::Vectors> PageMaker::add_vectors(const AttentionMap& map,
     std::vector<PackedMap> packed(numbers.size());
     parallel_for(packed.size(), options_.document.threads, [&](std::size_t i) {
       const MapRows rows(tensor, {}, b, numbers[i]);
-      packed[i] = packed_map(rows, finite_range(rows), two_bytes, CellType::float32, true);
+      packed[i] =
+          packed_map(rows, finite_range(rows), two_bytes_a_number(), CellType::float32, true);
     });
     std::vector<ViewData::Cells> of_packed, of_heads;
     for (const PackedMap& one : packed) {
-      of_packed.push_back(
-          {one.type, one.rows, one.columns, page_.add_block(one.cells), {}, {}, 0, one.error});
+      of_packed.push_back(cells_of(one, page_.add_block(one.cells)));
     }
     for (const std::size_t i : at) of_heads.push_back(of_packed[i]);
     return of_heads;
@@ -270,6 +280,36 @@ std::vector<ViewData::Vectors> PageMaker::add_vectors(const AttentionMap& map,
                           vectors.biased, vectors.sink});
   }
   return of_samples;
+}
+
+std::vector<ViewData::Cells> PageMaker::add_lens(const AttentionMap& map, std::size_t sample) {
+  std::vector<ViewData::Cells> of_heads;
+  if (sample >= lenses_.size() || !lenses_[sample]) return of_heads;
+  const auto& directions = lenses_[sample]->second;
+  const auto own = directions.find(map.name.text());
+  if (own == directions.end()) return of_heads;
+  for (std::size_t h = 0; h < map.numbers.shape()[1]; ++h) {
+    const MapRows rows(own->second, {}, 0, map.heads.empty() ? h : map.heads[h]);
+    const PackedMap packed =
+        packed_map(rows, finite_range(rows), two_bytes_a_number(), CellType::float32, true);
+    of_heads.push_back(cells_of(packed, page_.add_block(packed.cells)));
+  }
+  return of_heads;
+}
+
+void PageMaker::take(std::vector<std::vector<ViewData::Answer::Source>> sources,
+                     LensBySample lenses) {
+  for (std::size_t b = 0; b < std::min(sources.size(), data_.answers.size()); ++b) {
+    data_.answers[b].sources = std::move(sources[b]);
+  }
+  for (const auto& lens : lenses) {
+    data_.lenses.push_back(lens ? std::optional(lens->first) : std::nullopt);
+  }
+  lenses_ = std::move(lenses);
+}
+
+void PageMaker::take_second(std::string_view html) {
+  data_.second = page_.add_block(packed_block(html));
 }
 
 void PageMaker::add_pictures(const AttentionMap& map) {
@@ -314,11 +354,14 @@ void PageMaker::roll_out(const AttentionMap& map) {
 }
 
 void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>& vectors) {
-  if (map.picture) {
+  if (map.picture && map.cells.empty()) {
     add_pictures(map);
     roll_out(map);
   }
   const Shape& shape = map.numbers.shape();
+  // Bins of positions, whose labels are those of their first ones.
+  const bool joined = !map.cells.empty();
+  const Labels& labels = joined ? map.planned->labels : map.labels;
   const std::string title = place_among_maps(map);
   if (map.name.layer() || map.layer) data_.layered = true;
   most_keys_ = std::max(most_keys_, shape[3]);
@@ -331,8 +374,8 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
   attention.heads_a_group = map.heads_per_group;
   attention.numbers = map.heads;
   std::vector<std::vector<ViewData::Maps>> tensors;
-  tensors.push_back(
-      add_tensor({quantity_of(map), map.numbers, map.allowed, map.holds_weights(), true}));
+  tensors.push_back(add_tensor(
+      {quantity_of(map), map.numbers, map.allowed, map.holds_weights(), true, map.cells}));
   // Before the mask nothing is hidden.
   const std::initializer_list<Taken> stages = {
       {"scores", map.scores, {}}, {"capped", map.capped, {}}, {"masked", map.masked, map.allowed}};
@@ -340,21 +383,22 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
     if (stage.maps && stage.maps.shape() == shape) tensors.push_back(add_tensor(stage));
   }
   std::vector<ViewData::Vectors> of_samples;
-  if (vectors && options_.vectors > 0) of_samples = add_vectors(map, *vectors);
+  // Bins have no arithmetic.
+  if (vectors && options_.vectors > 0 && !joined) of_samples = add_vectors(map, *vectors);
   for (std::size_t b = 0; b < shape[0]; ++b) {
     ViewData::Sample& sample = attention.samples.emplace_back();
     sample.same_positions = map.same_positions;
-    sample.queries = shape[2];
-    sample.keys = shape[3];
+    sample.queries = joined ? map.planned->geometry.queries : shape[2];
+    sample.keys = joined ? map.planned->geometry.keys : shape[3];
     const auto special = [&](const std::vector<MapTokens>& tokens) {
-      return tokens.empty() ? std::vector<std::uint8_t>() : tokens[b].special;
+      return tokens.empty() || joined ? std::vector<std::uint8_t>() : tokens[b].special;
     };
     const TokenLists::Axes axes =
-        tokens_.add(Labels::of_sample(map.labels.query, b), special(map.query_tokens),
-                    Labels::of_sample(map.labels.key, b), special(map.key_tokens));
+        tokens_.add(Labels::of_sample(labels.query, b), special(map.query_tokens),
+                    Labels::of_sample(labels.key, b), special(map.key_tokens));
     sample.query_tokens = axes.queries;
     sample.key_tokens = axes.keys;
-    if (map.picture) sample.picture = std::min(b, data_.pictures.size() - 1);
+    if (map.picture && !joined) sample.picture = std::min(b, data_.pictures.size() - 1);
     sample.hidden_because = reasons[b];
     if (b < of_samples.size()) sample.vectors = std::move(of_samples[b]);
     if (const auto split = splits_.find(attention.name); split != splits_.end()) {
@@ -364,9 +408,10 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
       const ViewData::Effects& all = off->second[b];
       if (!all.divergence.empty()) sample.effects = chosen_heads(all, map.heads);
     }
+    sample.lens = add_lens(map, b);
     for (auto& tensor : tensors) sample.maps.push_back(std::move(tensor[b]));
   }
-  if (map.holds_weights()) {
+  if (map.holds_weights() && !joined) {
     for (const HeadValues& values : values_of(map, options_.counting, options_.document.threads)) {
       attention.statistics.emplace_back(values.begin(), values.begin() + weight_statistic_count);
     }
@@ -466,7 +511,7 @@ ViewOutcome PageMaker::finish() {
   add_notes();
   outcome_.attentions = data_.attentions.size();
   outcome_.notes = data_.notes;
-  outcome_.bytes = page_.finish(view_data_json(data_));
+  outcome_.bytes = page_.finish(view_data_json(data_), data_.thumbnails);
   return std::move(outcome_);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attn/view.hpp"
@@ -30,8 +31,9 @@ struct PageSource {
 
 PageSource page_source() noexcept;
 
-/// Writes the page piece by piece: its head, the blocks of numbers, then their description and the
-/// script. Nothing but the page's own script and style, whose hashes it names, runs in it.
+/// Writes the page when all of it is there: its head, the description of the blocks of numbers and
+/// the script, then the blocks, so that the page is shown while they are read. Nothing but the
+/// page's own script and style, whose hashes it names, runs in it.
 class PageWriter {
  public:
   /// `language` is a tag of HTML, "en"; `title` any text.
@@ -41,18 +43,27 @@ class PageWriter {
   /// Gives the number of the block. `base64` is what packed_block() makes.
   std::size_t add_block(std::string_view base64);
 
-  /// `json` is what view_data_json() makes. Returns how many bytes were written in all.
-  std::size_t finish(std::string_view json);
+  /// `json` is what view_data_json() makes; the block `first` goes before the others. Returns how
+  /// many bytes were written in all.
+  std::size_t finish(std::string_view json, std::size_t first);
 
  private:
   void write(std::string_view text);
+  void write_block(std::size_t block);
 
   std::function<void(std::string_view)> sink_;
-  std::size_t blocks_ = 0, bytes_ = 0;
+  std::string start_;
+  std::vector<std::string> blocks_;
+  std::size_t bytes_ = 0;
 };
 
 /// Effects of the heads of attentions by their names, one per sample.
 using EffectsByAttention = std::map<std::string, std::vector<ViewData::Effects>>;
+
+/// The lens of each sample, with the directions of the heads of attentions by their names,
+/// [1,H,tokens,dv]: what their weighted values add to the logits.
+using LensBySample =
+    std::vector<std::optional<std::pair<ViewData::Lens, std::map<std::string, Tensor>>>>;
 
 /// What a corpus says of the heads of attentions, by their names.
 using EvidenceByAttention = std::map<std::string, std::vector<ViewData::HeadEvidence>>;
@@ -82,6 +93,13 @@ class PageMaker {
     data_.evidence = std::move(evidence);
     evidence_ = std::move(heads);
   }
+  /// Takes the answers that follow the samples' texts.
+  void take(std::vector<ViewData::Answer> answers) { data_.answers = std::move(answers); }
+  /// Takes what wrote the logits of the answers' tokens, by samples, and the lenses, before the
+  /// maps and after the answers.
+  void take(std::vector<std::vector<ViewData::Answer::Source>> sources, LensBySample lenses);
+  /// Takes another page, as HTML, whose samples stand beside those of this one.
+  void take_second(std::string_view html);
   void take(std::vector<ViewData::StoryStep> story) { data_.story = std::move(story); }
 
   /// Takes the predictions of a model, one list per sample. `next`: of the token after the text.
@@ -102,11 +120,14 @@ class PageMaker {
     std::string name;
     Tensor maps, allowed;
     bool weights = false;
-    bool first = false;  ///< whether thumbnails are made of it
+    bool first = false;      ///< whether thumbnails are made of it
+    std::string cells = {};  ///< as AttentionMap::cells
   };
   std::vector<ViewData::Maps> add_tensor(const Taken& tensor);
   /// Vectors of each sample, of the heads that the map has; none if they exceed the limit.
   std::vector<ViewData::Vectors> add_vectors(const AttentionMap& map, const ScoreVectors& vectors);
+  /// Directions of the lens of a sample for each head that the map has.
+  std::vector<ViewData::Cells> add_lens(const AttentionMap& map, std::size_t sample);
   void add_notes();
   /// Adds the pictures of the map, once for all maps.
   void add_pictures(const AttentionMap& map);
@@ -120,6 +141,7 @@ class PageMaker {
   std::map<std::string, std::vector<std::vector<ViewData::Why>>> splits_;  ///< of samples, by name
   EffectsByAttention effects_;
   EvidenceByAttention evidence_;
+  LensBySample lenses_;
   TokenLists tokens_;
   Thumbnails thumbnails_;
   std::optional<Rollout> rollout_;

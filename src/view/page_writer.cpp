@@ -59,28 +59,37 @@ PageWriter::PageWriter(std::function<void(std::string_view)> sink, const std::st
     : sink_(std::move(sink)) {
   const PageSource source = page_source();
   std::string_view skeleton = source.skeleton;
-  std::string start(up_to(skeleton, "{{language}}"));
-  start += language;
-  start += up_to(skeleton, "{{head}}");
-  start += head_of(source, title);
-  start += up_to(skeleton, "{{data}}");
-  write(start);
+  start_ = up_to(skeleton, "{{language}}");
+  start_ += language;
+  start_ += up_to(skeleton, "{{head}}");
+  start_ += head_of(source, title);
+  start_ += up_to(skeleton, "{{data}}");
 }
 
 std::size_t PageWriter::add_block(std::string_view base64) {
-  write("<script type=\"text/plain\" id=\"block-" + std::to_string(blocks_) + "\">");
-  write(base64);
-  write("</script>\n");
-  return blocks_++;
+  blocks_.emplace_back(base64);
+  return blocks_.size() - 1;
 }
 
-std::size_t PageWriter::finish(std::string_view json) {
+void PageWriter::write_block(std::size_t block) {
+  write("<script type=\"text/plain\" id=\"block-" + std::to_string(block) + "\">");
+  write(blocks_[block]);
+  write("</script>\n");
+  blocks_[block] = std::string();
+}
+
+std::size_t PageWriter::finish(std::string_view json, std::size_t first) {
   const PageSource source = page_source();
+  write(start_);
   write("<script type=\"application/json\" id=\"view\">");
   write(json);
   write("</script>\n<script>");
   write(source.script);
-  write("</script>");
+  write("</script>\n");
+  write_block(first);
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    if (block != first) write_block(block);
+  }
   std::string_view skeleton = source.skeleton;
   up_to(skeleton, "{{data}}");
   write(skeleton);

@@ -37,6 +37,7 @@
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "tensor/operations.hpp"
+#include "view/logit_sources.hpp"
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
 #include "view/score_vectors.hpp"
@@ -322,6 +323,27 @@ PassObserver early_predictions(const ModelRequest& model, PredictionsByLayer& by
   return {.lens_at = take};
 }
 
+// The page of what is compared, by the same options: another model with the same texts, or another
+// input.
+std::string second_page(const ViewOptions& options) {
+  ViewOptions other = options;
+  other.against.reset();
+  other.effects.reset();
+  other.corpus.reset();
+  other.story.reset();
+  other.why.reset();
+  other.maps.others.clear();
+  (options.document.model && options.document.input.empty() ? other.document.model.emplace()
+                                                            : other.document.input) =
+      *options.against;
+  other.title = options.against->filename().empty()
+                    ? options.against->parent_path().filename().string()
+                    : options.against->filename().string();
+  std::string page;
+  view(other, [&](std::string_view piece) { page += piece; });
+  return page;
+}
+
 ViewOutcome view_document(Document document, const ViewOptions& options, const Sink& sink) {
   refuse_for_document(options.maps.selection.chosen_samples.has_value(),
                       "MapSelection::chosen_samples");
@@ -338,7 +360,19 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
     observers.push_back(early_predictions(*model, by_layer));
   }
   PageMaker page(options, planned_input(plan, options), true, sink);
-  if (options.why) put_splits(plan, options, page);
+  if (plan.model) {
+    std::vector<ViewData::Answer> answers;
+    for (const GeneratedText& one : plan.model->generated) {
+      answers.push_back({one.prompt, one.probabilities, {}});
+    }
+    page.take(std::move(answers));
+  }
+  if (options.why) {
+    if (*options.why != "answer") put_splits(plan, options, page);
+    if (model_of(plan) == nullptr) refuse_split_without_model("ViewOptions::why");
+    put_logit_sources(plan, page);
+  }
+  if (options.against) page.take_second(second_page(options));
   if (options.effects) put_effects(plan, options, page);
   if (options.corpus) put_evidence(options, page);
   if (options.story) page.take(story_of(*options.story, options.document.files));
@@ -371,6 +405,7 @@ ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const 
       all_stacks(files, options.maps, options.stages ? MapContents::stages : MapContents::weights);
   PageMaker page(options, filed_input(stacks, *files[0], options), false, sink);
   if (options.story) page.take(story_of(*options.story, options.document.files));
+  if (options.against) page.take_second(second_page(options));
   const bool floats = files[0]->holds_floats();
   const std::optional<SeenPicture> picture = picture_of(*files[0]);
   for (FiledMaps& stack : stacks) {
@@ -387,7 +422,6 @@ ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const 
 
 RunOutcome run_and_view(const RunOptions& options, const ViewOptions& given) {
   return run_with_maps_file(options, [&](const Plan& plan, const std::filesystem::path& folder) {
-    check_viewable(plan);
     const auto view = std::make_shared<ViewOptions>(given);
     view->document = options.document;
     view->stages = options.stages;

@@ -109,6 +109,7 @@ Fact facts_of(const ViewData& data, const ViewData::Maps& maps) {
                  {"title", maps.title},
                  {"range", of_all.empty() ? range(0, 0) : range(of_all.least, of_all.most)},
                  {"diverging", maps.diverging},
+                 {"cells", unless_empty(maps.cells)},
                  {"heads", list_of(maps.heads, cells)}});
 }
 
@@ -146,9 +147,50 @@ Fact facts_of(const ViewData::Effects& effects) {
                  {"likeliest", effects.likeliest}});
 }
 
+// Numbers with four digits, enough for colours and bars.
+Fact short_numbers(const std::vector<double>& values) {
+  return list_of(values, [](double value) {
+    if (value == 0 || !std::isfinite(value)) return Fact(0.0);
+    const double unit = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
+    return Fact(std::round(value * unit) / unit);
+  });
+}
+
+Fact facts_of(const ViewData::Answer::Source& source) {
+  const auto head = [](const ViewData::Answer::Source::Head& one) {
+    return object({{"attention", one.attention},
+                   {"head", one.head},
+                   {"value", one.value},
+                   {"key", one.key},
+                   {"copied", one.copied}});
+  };
+  return object(
+      {{"tokens", short_numbers(source.tokens)},
+       {"cross_tokens", only_if(!source.cross_tokens.empty(), short_numbers(source.cross_tokens))},
+       {"heads", list_of(source.heads, head)}});
+}
+
+Fact facts_of(const ViewData::Answer& answer) {
+  const auto number = [](double value) { return Fact(value); };
+  const auto source = [](const ViewData::Answer::Source& one) { return facts_of(one); };
+  return object({{"first", answer.first},
+                 {"probabilities", list_of(answer.probabilities, number)},
+                 {"sources", only_if(!answer.sources.empty(), list_of(answer.sources, source))}});
+}
+
+Fact facts_of(const ViewData::Lens& lens) {
+  const auto token = [](const ViewData::Lens::Token& one) {
+    return object({{"text", one.text}, {"probability", one.probability}, {"logit", one.logit}});
+  };
+  return object({{"position", lens.position},
+                 {"softcap", if_given(lens.softcap)},
+                 {"tokens", list_of(lens.tokens, token)}});
+}
+
 Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
   const auto maps = [&](const ViewData::Maps& one) { return facts_of(data, one); };
   const auto split = [](const ViewData::Why& one) { return facts_of(one); };
+  const auto cells = [](const ViewData::Cells& head) { return facts_of(head); };
   return object({{"same_positions", sample.same_positions},
                  {"queries", sample.queries},
                  {"keys", sample.keys},
@@ -159,7 +201,8 @@ Fact facts_of(const ViewData& data, const ViewData::Sample& sample) {
                  {"maps", list_of(sample.maps, maps)},
                  {"vectors", sample.vectors ? facts_of(*sample.vectors) : Fact::absent()},
                  {"why", only_if(!sample.why.empty(), list_of(sample.why, split))},
-                 {"effects", sample.effects ? facts_of(*sample.effects) : Fact::absent()}});
+                 {"effects", sample.effects ? facts_of(*sample.effects) : Fact::absent()},
+                 {"lens", only_if(!sample.lens.empty(), list_of(sample.lens, cells))}});
 }
 
 // Numbers, null where one is not finite.
@@ -346,11 +389,15 @@ std::string view_data_json(const ViewData& data) {
   std::vector<Fact> samples;
   for (std::size_t b = 0; b < data.samples.size(); ++b) {
     const bool predicted = b < data.predictions.size() && !data.predictions[b].empty();
-    samples.push_back(object({{"title", data.samples[b]},
-                              {"predictions", predicted ? predictions_of(data, b) : Fact::absent()},
-                              {"classification", b < data.classifications.size()
-                                                     ? classification_of(data.classifications[b])
-                                                     : Fact::absent()}}));
+    const bool lens = b < data.lenses.size() && data.lenses[b];
+    samples.push_back(
+        object({{"title", data.samples[b]},
+                {"answer", b < data.answers.size() ? facts_of(data.answers[b]) : Fact::absent()},
+                {"lens", lens ? facts_of(*data.lenses[b]) : Fact::absent()},
+                {"predictions", predicted ? predictions_of(data, b) : Fact::absent()},
+                {"classification", b < data.classifications.size()
+                                       ? classification_of(data.classifications[b])
+                                       : Fact::absent()}}));
   }
   const auto as_it_is = [](const Fact& fact) { return fact; };
   const auto tokens = [](const ShownTokens& one) { return facts_of(one); };
@@ -368,6 +415,7 @@ std::string view_data_json(const ViewData& data) {
               {"commands", commands_of(data)},
               {"layered", data.layered},
               {"opening", opening_of(data)},
+              {"second", if_given(data.second)},
               {"samples", list_of(samples, as_it_is)},
               {"predicts_next", data.predicts_next},
               {"effects", if_given(data.effects)},

@@ -33,6 +33,7 @@ struct ViewData {
   };
   struct Maps {
     std::string tensor, title;
+    std::string cells;  ///< meaning of a cell where it is not the largest of what was pooled
     bool diverging = false;
     std::vector<Cells> heads;
   };
@@ -83,6 +84,34 @@ struct ViewData {
   struct StoryStep {
     std::string text, view;
   };
+  /// Tokens that follow a sample's text, generated or given.
+  struct Answer {
+    /// What the heads add to the logit of one of the tokens, where it is predicted.
+    struct Source {
+      struct Head {
+        std::string attention;
+        std::size_t head = 0;
+        double value = 0;
+        std::size_t key = 0;  ///< the token from which most of it comes
+        double copied = 0;    ///< the part from earlier copies of the token
+      };
+      std::vector<double> tokens, cross_tokens;  ///< sums over all heads, by the tokens they read
+      std::vector<Head> heads;                   ///< the strongest ones, and the one that copies
+    };
+    std::size_t first = 0;              ///< position of the first of them
+    std::vector<double> probabilities;  ///< of each where it stands
+    std::vector<Source> sources;        ///< of each; empty = not asked for
+  };
+  /// The likeliest tokens of the first prediction, before the cap of their logits.
+  struct Lens {
+    struct Token {
+      std::string text;
+      double probability = 0, logit = 0;
+    };
+    std::size_t position = 0;
+    std::optional<double> softcap;
+    std::vector<Token> tokens;
+  };
   struct Sample {
     bool same_positions = false;
     std::size_t queries = 0, keys = 0, query_tokens = 0, key_tokens = 0;
@@ -92,6 +121,7 @@ struct ViewData {
     std::optional<Vectors> vectors;
     std::vector<Why> why;  ///< of some heads
     std::optional<Effects> effects;
+    std::vector<Cells> lens;  ///< one per head [tokens of the lens,dv]; empty = not asked for
   };
   struct Attention {
     std::string name, title, stack;
@@ -124,6 +154,9 @@ struct ViewData {
   std::vector<std::vector<Prediction>> predictions;          ///< of samples; may be fewer
   std::vector<std::vector<Classification>> classifications;  ///< likewise
   bool predicts_next = false;
+  std::vector<Answer> answers;  ///< of samples; empty = none
+  std::vector<std::optional<Lens>> lenses;
+  std::optional<std::size_t> second;  ///< block of another page that stands beside this one
   std::optional<Evidence> evidence;
   std::vector<StoryStep> story;
   std::optional<std::string> effects;  ///< how heads are switched off, "zero" or "mean"

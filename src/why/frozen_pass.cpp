@@ -308,6 +308,11 @@ Rows rows_at(const Tensor& tensor, std::span<const std::size_t> positions) {
   return rows;
 }
 
+Tensor state_of(const Rows& rows, std::size_t row) {
+  std::vector<double> state(rows.row(row), rows.row(row) + rows.width);
+  return {Shape{1, 1, rows.width}, std::move(state)};
+}
+
 double dot(const double* a, const double* b, std::size_t count) {
   constexpr std::size_t lanes = 8;
   std::array<double, lanes> sums{};

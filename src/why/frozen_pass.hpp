@@ -33,6 +33,9 @@ struct Rows {
 /// Some rows of a tensor [..,L,width] of one sample.
 Rows rows_at(const Tensor& tensor, std::span<const std::size_t> positions);
 
+/// One of the rows as what a head of logits reads, [1,1,width].
+Tensor state_of(const Rows& rows, std::size_t row);
+
 /// Σ a[i]·b[i]
 double dot(const double* a, const double* b, std::size_t count);
 /// to += factor · from

@@ -96,6 +96,7 @@ class LogitWalk {
         row[j] = weight * dot(gated.data(), sublayer.values.row(j) + h / group * width, width);
       }
       to.rows.push_back(std::move(row));
+      to.directions.push_back(off ? std::vector<double>(width, 0.0) : std::move(gated));
     }
   }
 
@@ -111,11 +112,12 @@ class LogitWalk {
   /// Contributions of heads by the token that they read.
   struct Sources {
     std::vector<ModelPlace> heads;
-    std::vector<std::vector<double>> rows;
+    std::vector<std::vector<double>> rows, directions;
 
     Tensor finish() {
       std::reverse(heads.begin(), heads.end());
       std::reverse(rows.begin(), rows.end());
+      std::reverse(directions.begin(), directions.end());
       if (rows.empty()) return {};
       std::vector<double> all;
       for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
@@ -135,6 +137,7 @@ class LogitWalk {
     split.cross_tokens = cross_.finish();
     split.heads = std::move(self_.heads);
     split.cross_heads = std::move(cross_.heads);
+    split.directions = std::move(self_.directions);
     return split;
   }
 
@@ -270,6 +273,29 @@ LogitSplit split_logit(const Architecture& model, const ChosenLogit& chosen, con
     return translated("the logit of token {1} at position {2}", wanted, split.position);
   });
   return split;
+}
+
+std::vector<LogitSplit> split_logits(const Architecture& model, const LogitsHead& head,
+                                     const FrozenPass& pass, std::span<const LogitRow> rows,
+                                     std::size_t threads) {
+  const Rows states = rows_at(pass.output, pass.positions);
+  std::vector<LogitSplit> splits;
+  for (const auto& [row, token] : rows) {
+    const Tensor state = state_of(states, row);
+    Direction direction = direction_of(head, token, state, model.eps, threads);
+    const std::vector<double>& g = direction.g;
+    const double size = std::sqrt(dot(g.data(), g.data(), g.size()) *
+                                  dot(states.row(row), states.row(row), states.width));
+    LogitSplit& split =
+        splits.emplace_back(LogitWalk(pass, row, std::move(direction.g)).walk(direction.bias));
+    split.position = pass.positions[row];
+    split.token = token;
+    split.logit = head.logits(state, model.eps, threads).values<double>()[token];
+    check_sum(split.parts.values<double>(), split.logit, size, [&] {
+      return translated("the logit of token {1} at position {2}", token, split.position);
+    });
+  }
+  return splits;
 }
 
 }  // namespace attn

@@ -58,6 +58,9 @@ struct LogitSplit {
   std::vector<ModelPlace> heads, cross_heads;  ///< of the rows of the following
   Tensor tokens;                               ///< float64 [heads,Lk]
   Tensor cross_tokens;  ///< float64 [cross heads,Lk] of an encoder-decoder; else absent
+  /// What a unit of each number of a head's weighted values [dv] adds to the logit: row h of
+  /// `tokens` is the products of these with the values, by their weights.
+  std::vector<std::vector<double>> directions;
 };
 
 /// The places of numbers in the order of their sizes, the largest first.
@@ -91,6 +94,16 @@ struct ChosenLogit {
 /// model's own head computes.
 LogitSplit split_logit(const Architecture& model, const ChosenLogit& chosen, const FrozenPass& pass,
                        std::optional<std::size_t> token, std::size_t threads);
+
+/// Row of a pass's positions, and the token whose logit there is split.
+struct LogitRow {
+  std::size_t row = 0, token = 0;
+};
+
+/// Splits logits of tokens that `head` gives at positions of one pass. Throws as split_logit().
+std::vector<LogitSplit> split_logits(const Architecture& model, const LogitsHead& head,
+                                     const FrozenPass& pass, std::span<const LogitRow> rows,
+                                     std::size_t threads);
 
 /// The scores of a head that are split: those of one query or key of a text, or of all that see
 /// each other; all of them must be there.

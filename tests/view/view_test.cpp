@@ -325,6 +325,79 @@ TEST_CASE("the page has what a model predicts without each head, as the table of
       "out the other change");
 }
 
+TEST_CASE(
+    "the page of an answer has what heads write into its logits, and names a head that copies") {
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The peace of the world. The peace of the", std::nullopt}};
+  options.document.generate = 3;
+  const ReadPage plain = page_of(options);
+  const JsonValue& answer = plain.at({"samples", "0", "answer"});
+  const std::size_t queries =
+      ReadPage::count(plain.at({"attentions", "0", "samples", "0", "queries"}));
+  CHECK(ReadPage::count(*answer.find("first")) == queries - 3);
+  CHECK(answer.find("probabilities")->size() == 3);
+  CHECK(answer.find("sources") == nullptr);
+  CHECK(plain.at({"samples", "0"}).find("lens") == nullptr);
+
+  options.why = "answer";
+  const ReadPage page = page_of(options);
+  const JsonValue& sources = page.at({"samples", "0", "answer", "sources"});
+  REQUIRE(sources.size() == 3);
+  for (std::size_t n = 0; n < 3; ++n) {
+    const JsonValue& tokens = *sources.element(n).find("tokens");
+    const JsonValue& heads = *sources.element(n).find("heads");
+    REQUIRE(tokens.size() == queries);
+    // What comes after the query that predicts is not read.
+    for (std::size_t j = queries - 3 + n; j < queries; ++j) CHECK(tokens.element(j).number() == 0);
+    CHECK(heads.size() >= 5);
+    for (std::size_t h = 1; h < 5; ++h) {
+      CHECK(heads.element(h).find("value")->number() <=
+            heads.element(h - 1).find("value")->number());
+    }
+  }
+  const JsonValue& lens = page.at({"samples", "0", "lens"});
+  CHECK(ReadPage::count(*lens.find("position")) == queries - 1);
+  for (std::size_t t = 0; t < 5; ++t) {
+    const std::string at = std::to_string(t);
+    const JsonValue& predicted = page.at({"samples", "0", "predictions", "0", "likeliest", at});
+    CHECK(lens.find("tokens")->element(t).find("text")->string() ==
+          predicted.find("text")->string());
+    CHECK(lens.find("tokens")->element(t).find("probability")->number() ==
+          doctest::Approx(predicted.find("probability")->number()).epsilon(1e-3));
+  }
+  const JsonValue& directions = page.at({"attentions", "2", "samples", "0", "lens"});
+  REQUIRE(directions.size() == 4);
+  CHECK(directions.element(3).find("rows")->integer() == 5);
+  CHECK(page.at({"attentions", "2", "samples", "0"}).find("why") == nullptr);
+}
+
+TEST_CASE("a page holds another one beside itself, of another model or another input") {
+  const TemporaryFolder folder;
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The peace of the world", std::nullopt}};
+  options.against = data / "speeches";
+  const ReadPage page = page_of(options);
+  const ReadPage other(page.block(ReadPage::count(page.at({"second"}))));
+  CHECK(other.at({"title"}).string() == "speeches");
+  CHECK(other.data().find("second") == nullptr);
+  CHECK(all_cells(other) == all_cells(page));
+
+  const fs::path first = padded_document(folder);
+  const fs::path second =
+      folder.write("second.json", R"({"attention":"multi_head","heads":4,"kv_heads":2,"seed":2,)"
+                                  R"("x":{"randn":[3,10,16]},"parameters":{"init":"torch"}})");
+  ViewOptions documents = options_of(first);
+  documents.against = second;
+  const ReadPage both = page_of(documents);
+  CHECK(all_cells(ReadPage(both.block(ReadPage::count(both.at({"second"}))))) ==
+        all_cells(page_of(options_of(second))));
+  documents.against = folder / "none.json";
+  CHECK(error_from([&] { page_of(documents); }, ErrorKind::file)
+            .starts_with("cannot open the file: No such file or directory"));
+}
+
 TEST_CASE("the page has the evidence of a corpus, as the tables of heads over it have it") {
   const TemporaryFolder folder;
   ViewOptions options;
@@ -670,11 +743,33 @@ TEST_CASE("a run writes a page beside each result, with the maps it computed") {
   for (const WrittenFile& file : outcome.reports[0].files) files.push_back(file.path);
   CHECK(files ==
         std::vector<fs::path>{folder / "out" / "view.html", folder / "out" / "result.json"});
+}
+
+TEST_CASE("a page of pooled weights tells how many queries and keys its cells stand for") {
+  const TemporaryFolder folder;
+  RunOptions options;
+  options.document.input = padded_document(folder);
+  options.out = folder / "out";
+  options.plots = {};
   options.document.pool = Pooling{4, Pooling::Reduction::mean};
-  CHECK(error_from([&] { run_and_view(options, {}); }, ErrorKind::usage) ==
-        "pooled weights have no single positions to look through\n"
-        "  where: DocumentOptions::pool\n"
-        "  help:  leave the pooling out");
+  run_and_view(options, {});
+  const ReadPage page(read_text(folder / "out" / "view.html"));
+  const JsonValue& sample = page.at({"attentions", "0", "samples", "0"});
+  CHECK(sample.find("queries")->integer() == 10);
+  CHECK(sample.find("keys")->integer() == 10);
+  const JsonValue& map = sample.find("maps")->element(0);
+  CHECK(map.find("cells")->string() == "Mean of 2 to 3 × 2 to 3 Weights per Cell");
+  CHECK(map.find("heads")->element(0).find("rows")->integer() == 4);
+  CHECK(page.at({"attentions", "0"}).find("statistics") == nullptr);
+  std::vector<double> sums(4, 0.0);
+  const std::vector<double> cells = known(page.cells(map, 1));
+  REQUIRE(cells.size() == 16);
+  for (std::size_t i = 0; i < cells.size(); ++i) sums[i / 4] += std::max(cells[i], 0.0);
+  // Rows of weights have a sum of 1, and cells are means over 2 to 3 keys.
+  for (const double sum : sums) {
+    CHECK(sum >= 1.0 / 3 - 1e-6);
+    CHECK(sum <= 1.0 / 2 + 1e-6);
+  }
 }
 
 TEST_CASE("a page of a result in a temporary folder is titled by what it shows") {

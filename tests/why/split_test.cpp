@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -220,6 +221,40 @@ TEST_CASE("many random scores of eight families add up") {
   MESSAGE(count << " scores");
 }
 
+// Splits the logits of tokens 5 and 3 in one pass. The second is to be the split that is given, and
+// the products of each head's direction with its output its part.
+void check_logits_of_one_pass(const SplitCase& own, const LogitSplit& given) {
+  const Architecture& model = own.folder.architecture;
+  const ChosenLogit chosen(model, own.folder.weights, own.text, std::nullopt);
+  const FrozenChoice choice = chosen.kept(model);
+  const FrozenPass pass =
+      freeze({model, own.folder.weights, own.text, own.options}, {&choice, 1}, {}).front();
+  constexpr std::array<LogitRow, 2> rows{{{0, 5}, {0, 3}}};
+  const LogitSplit got = split_logits(model, chosen.head, pass, rows, own.options.threads).back();
+  CHECK(got.token == 3);
+  CHECK(got.position == given.position);
+  CHECK(got.logit == given.logit);
+  check_numbers(got.parts, given.parts, 0);
+  REQUIRE(got.directions.size() == got.heads.size());
+  std::size_t row = 0;
+  for (const auto& sublayers : pass.layers) {
+    for (const FrozenSubLayer& sublayer : sublayers) {
+      if (sublayer.heads == 0 || sublayer.place.crosses()) continue;
+      for (std::size_t h = 0; h < sublayer.heads; ++h, ++row) {
+        const std::vector<double>& direction = got.directions[row];
+        // A gate is in the direction, and what it makes of the values in the output.
+        if (!sublayer.gates.numbers.empty()) continue;
+        const double* output = sublayer.outputs.row(0) + h * direction.size();
+        const auto part =
+            got.tokens.values<double>().subspan(row * got.tokens.shape()[1], got.tokens.shape()[1]);
+        CHECK(dot(direction.data(), output, direction.size()) ==
+              doctest::Approx(sum_of(part)).epsilon(1e-9).scale(size_of_sum(part) + 1e-9));
+      }
+    }
+  }
+  CHECK(row == got.heads.size());
+}
+
 // Splits the logit of token 3, whose parts are to add up to it, and those of each head to the
 // head's.
 void check_logit(SplitCase own) {
@@ -250,6 +285,7 @@ void check_logit(SplitCase own) {
   };
   check_rows(got.heads, got.tokens);
   check_rows(got.cross_heads, got.cross_tokens);
+  check_logits_of_one_pass(own, got);
   CHECK(got.cross_heads.empty() == !own.folder.architecture.encoder_decoder());
 }
 

@@ -130,10 +130,27 @@ function panelsOf(shown) {
     (map ? [{ map, layout: map === shown ? layout : layOutMap(map, width, height, seen) }] : []));
 }
 
+/**
+ * Two texts from the word on in which they differ.
+ * @param {string} first
+ * @param {string} second
+ * @returns {[string, string]}
+ */
+function differingTexts(first, second) {
+  let same = 0;
+  while (same < Math.min(first.length, second.length) && first[same] === second[same]) ++same;
+  const from = first.lastIndexOf(' ', same) + 1;
+  return from < 2 ? [first, second] : [`…${first.slice(from)}`, `…${second.slice(from)}`];
+}
+
 /** Names of the maps that are compared: of their heads, or of texts where the head is the same. */
 function namesOfPanels() {
   const other = otherPlace();
   const { attention, head, sample } = page.choice;
+  if (other && other.sample !== sample && other.attention === attention && other.head === head) {
+    const title = (/** @type {number} */ at) => inLanguage(page.view.samples[at]?.title ?? '');
+    return differingTexts(title(sample), title(other.sample));
+  }
   const named = (/** @type {{attention: number, head: number, sample: number}} */ place) => {
     const of = page.view.attentions[place.attention];
     const text = other?.sample === sample ? '' : ` (${shortened(inLanguage(page.view.samples[place.sample]?.title ?? ''), 12, 120)})`;

@@ -4,8 +4,9 @@ const OPENED_CELL = 0.8 * LARGEST_CELL;
 /** The wheel has to turn so far, as a factor of zoom, before the unit of the map is another one. */
 const UNIT_PULL = 2.5;
 
-/** The longer side of the map's small picture. */
+/** The longer side of the map's small picture, also in a narrow window. */
 const MINIMAP_SIDE = 110;
+const NARROW_MINIMAP_SIDE = 72;
 
 /** What the cells of the shown map can stand for, from the coarsest. @returns {Unit[]} */
 function unitsOfMap() {
@@ -93,7 +94,7 @@ function drawMinimap(shown, scale) {
   canvas.hidden = !layout || seen.zoom === 1 || page.other !== null || Math.min(mapView.width, mapView.height) < 2 * MINIMAP_SIDE;
   if (canvas.hidden || !layout) return;
   const [rows, columns] = [shown.queries.length, shown.keys.length];
-  const side = MINIMAP_SIDE / Math.max(rows, columns);
+  const side = (isNarrow() ? NARROW_MINIMAP_SIDE : MINIMAP_SIDE) / Math.max(rows, columns);
   const [width, height] = [Math.max(12, columns * side), Math.max(12, rows * side)];
   const pen = canvasPen(fitCanvas(canvas, width, height));
   const whole = { ...layout, row: 0, column: 0, rows, columns, cellWidth: width / columns, cellHeight: height / rows };

@@ -89,6 +89,49 @@ test('the products of a page\'s queries and keys give its weights, of documents 
   }
 });
 
+test('what heads\' values add to a predicted logit by the lens is what the answer\'s sources add up to', { skip }, async () => {
+  const speeches = join(dirname(fileURLToPath(import.meta.url)), '../../../data/speeches');
+  const text = 'The peace of the world. The peace of the';
+  run('view', '--model', speeches, '--text', text, '--why', 'answer', '--out', 'lens.html', '--quiet');
+  run('view', '--model', speeches, '--text', text, '--generate', '1', '--why', 'answer', '--out', 'answered.html', '--quiet');
+  let added = 0;
+  await withPage(pathToFileURL(join(folder, 'lens.html')).href, async (view) => {
+    added = await view.evaluate(async () => {
+      let sum = 0;
+      const { position } = page.view.samples[0].lens;
+      for (const attention of page.view.attentions) {
+        const place = attention.samples[0];
+        for (let head = 0; head < attention.heads; ++head) {
+          const [vectors, map] = await Promise.all([readVectors(place.vectors, head), readMap(place, place.maps[0], head)]);
+          const directions = decodeCells(place.lens[head], await readBlock(place.lens[head].cells), true).values;
+          outputOf(vectors, Float64Array.from(map.values.subarray(position * place.keys, (position + 1) * place.keys))).forEach((part, at) => { sum += part * directions[at]; });
+        }
+      }
+      return sum;
+    });
+  });
+  await withPage(pathToFileURL(join(folder, 'answered.html')).href, async (view) => {
+    const { tokens } = await view.evaluate(() => page.view.samples[0].answer.sources[0]);
+    const sum = tokens.reduce((total, part) => total + part, 0);
+    assert.ok(Math.abs(sum) > 0.1 && Math.abs(added - sum) < 5e-3 * tokens.reduce((total, part) => total + Math.abs(part), 1), `${added} ${sum}`);
+    await view.locator('#answer-token').fill(String(await view.evaluate(() => page.view.samples[0].answer.first)));
+    await view.waitForFunction(() => /probability/.test(document.getElementById('answer-said').innerText));
+    assert.match(await textIn(view, 'answer-said'), /to its logit|no earlier copy|No head/);
+    assert.deepEqual(await problemsOf(view), []);
+  });
+});
+
+test('a page of a text of many positions, whose weights were pooled, can be looked through', { skip }, async () => {
+  const states = { randn: [1, 1, 3000, 8] };
+  const page = viewOf('pooled', { attention: 'scaled_dot_product', seed: 1, query: states, key: states, value: states, mask: { causal: true }, pool: { size: 100, reduction: 'mean' } });
+  await withPage(page, async (view) => {
+    assert.match(await textIn(view, 'status'), /100 × 100 cells stand for 3000 queries × 3000 keys: Mean of 30 × 30 Weights per Cell\./);
+    await pointAtCell(view, 50, 10);
+    assert.match(await textIn(view, 'cell-readout'), /Query 1\d\d\d\s+Key 300–329\s+\S+\s+Mean of 30 × 30/);
+    assert.deepEqual(await problemsOf(view), []);
+  });
+});
+
 test('a click on a cell of a head that is split lists the strongest parts of its score', { skip }, async () => {
   const speeches = join(dirname(fileURLToPath(import.meta.url)), '../../../data/speeches');
   run('view', '--model', speeches, '--text', 'The peace of the world. The peace of the', '--why', '2.0', '--out', 'why.html', '--quiet');
@@ -108,7 +151,7 @@ test('a click on a cell shows how its weight comes about', { skip }, async () =>
     await pointAtCell(view, 4, 1, true);
     await view.waitForSelector('#arithmetic table');
     assert.match(await textIn(view, 'arithmetic'), /How the weight comes about: "e" \(4\) → "b" \(1\)\s+q \(±.*k \(±.*q ⊙ k \(±.*Σ q ⊙ k.*× scale 0\.7071.*Mask\s+seen.*softmax over the row.*× length of the value/s);
-    assert.equal(await view.locator('#arithmetic canvas').count(), 4);
+    assert.equal(await view.locator('#arithmetic canvas').count(), 7);
     assert.deepEqual(await problemsOf(view), []);
     await pointAtCell(view, 4, 5, true);
     await view.waitForFunction(() => /Mask\s+Hidden/.test(document.getElementById('arithmetic').innerText));
