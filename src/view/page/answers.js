@@ -15,6 +15,9 @@ const answerView = { wanted: '', sources: null };
 /** Heads that are named beside the one that copies. */
 const NAMED_HEADS = 4;
 
+/** Tokens of a smaller part of the largest share keep the page's ground. */
+const LEAST_TINTED = 0.02;
+
 /** A head copies if it gives at least this share of its weight to earlier copies. */
 const LEAST_COPIED = 0.1;
 
@@ -189,6 +192,7 @@ function tintOfSource(tokens, position) {
   const value = shares?.[position];
   if (!shares || value === undefined || value === 0 || page.choice.answer === null) return null;
   const most = shares.reduce((largest, share) => Math.max(largest, Math.abs(share)), 0);
+  if (Math.abs(value) < LEAST_TINTED * most) return null;
   const { weights, diverging } = presentColours();
   const map = answerView.sources?.exact ? diverging : weights;
   return pixelOfValue({ low: answerView.sources?.exact ? -most : 0, high: most, log: false, map, table: pixelTable(map.table) }, value);

@@ -155,6 +155,11 @@ function writePairList() {
     return cell ? [{ attention, head, cell }] : [];
   }).sort((a, b) => b.cell.value - a.cell.value).slice(0, LISTED_HEADS);
   const scale = chosenScale();
+  const { query, key } = page.choice;
+  if (query !== null && key !== null && all.length === 0 && pairView.shown !== '') {
+    const why = (chosenPlace()?.hidden_because ?? []).map(inLanguage);
+    byId('pair-said', HTMLParagraphElement).textContent = say('pair_hidden', { why: why.join(say('list_join')) || say('hidden_unknown') });
+  }
   list.replaceChildren(...(page.choice.query === null && page.choice.key === null ? [] : all).map(({ attention, head, cell }) => {
     const of = page.view.attentions[attention];
     const name = pairName(cell);

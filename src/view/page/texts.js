@@ -29,6 +29,7 @@ const TEXTS = {
   pair_of_query: ['What {query} looks at most, in every head.', '每个头中 {query} 最看向的键。'],
   pair_of_key: ['Who looks at {key} most, in every head.', '每个头中最看向 {key} 的查询。'],
   pair_of_both: ['The weight that {query} gives to {key}, in every head.', '每个头中 {query} 给予 {key} 的权重。'],
+  pair_hidden: ['The key is hidden from the query in every head: {why}', '每个头中该键都对查询被遮挡：{why}'],
   list: ['List', '列表'],
   enlarge: ['Enlarge', '放大'],
   shrink: ['Shrink', '缩小'],

@@ -16,6 +16,13 @@ const values = (view, query, key) => view.evaluate(([q, k]) => Promise.all(page.
   return map.hidden?.[q * place.keys + k] ? null : map.values[q * place.keys + k];
 }))), [query, key]);
 
+test('a pair that the mask hides from every head tells why', async () => {
+  await withPage(page, async (view) => {
+    await view.waitForFunction(() => /hidden/.test(document.getElementById('pair-said').textContent));
+    assert.equal(await textIn(view, 'pair-said'), 'The key is hidden from the query in every head: causal: keys after the query');
+  }, { hash: 'left=pair&query=0&key=2' });
+});
+
 test('two words chosen in the text colour every head by that one weight, which is listed too', async () => {
   for (const address of [page, coded]) {
     await withPage(address, async (view) => {
