@@ -159,18 +159,6 @@ std::vector<double> even_statistics(const AttentionMap& map, const ViewOptions& 
   return {statistics.begin(), statistics.begin() + weight_statistic_count};
 }
 
-// Plan of vectors: codes of two bytes.
-CellPlan two_bytes_a_number() {
-  CellPlan plan;
-  plan.exact = false;
-  return plan;
-}
-
-// A packed map whose cells are a block of the page.
-ViewData::Cells cells_of(const PackedMap& map, std::size_t block) {
-  return {map.type, map.rows, map.columns, block, {}, {}, 0, map.error};
-}
-
 // Name of the numbers without their attention: "weights", "scores".
 std::string quantity_of(const AttentionMap& map) {
   if (map.holds_weights()) return "weights";
@@ -226,7 +214,7 @@ std::vector<ViewData::Maps> PageMaker::add_tensor(const Taken& tensor) {
           {tensor.name, tensor_title(tensor.name, tensor.weights), tensor.cells, diverging, {}});
     }
     const PackedMap& map = packed[at];
-    ViewData::Cells cells = cells_of(map, page_.add_block(map.cells));
+    ViewData::Cells cells = ViewData::Cells::of(map, page_.add_block(map.cells));
     if (!map.hidden.empty()) cells.hidden = page_.add_block(map.hidden);
     if (!map.strongest.empty()) {
       cells.strongest = page_.add_block(map.strongest);
@@ -240,76 +228,6 @@ std::vector<ViewData::Maps> PageMaker::add_tensor(const Taken& tensor) {
     of_samples.back().heads.push_back(cells);
   }
   return of_samples;
-}
-
-std::vector<ViewData::Vectors> PageMaker::add_vectors(const AttentionMap& map,
-                                                      const ScoreVectors& vectors) {
-  if (vector_bytes_ + vectors.bytes() > options_.vectors) {
-    ++without_vectors_;
-    return {};
-  }
-  vector_bytes_ += vectors.bytes();
-  const std::size_t samples = vectors.query.shape()[0], heads = vectors.query.shape()[1];
-  const std::size_t group = heads / vectors.key.shape()[1], shown = map.numbers.shape()[1];
-  // Blocks of the heads' rows; shared heads follow each other and are packed once.
-  const auto blocks = [&](const Tensor& tensor, std::size_t b, std::size_t shared) {
-    std::vector<std::size_t> numbers;
-    std::vector<std::size_t> at;  // of each shown head among the packed ones
-    for (std::size_t h = 0; h < shown; ++h) {
-      const std::size_t number = (map.heads.empty() ? h : map.heads[h]) / shared;
-      if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
-      at.push_back(numbers.size() - 1);
-    }
-    std::vector<PackedMap> packed(numbers.size());
-    parallel_for(packed.size(), options_.document.threads, [&](std::size_t i) {
-      const MapRows rows(tensor, {}, b, numbers[i]);
-      packed[i] =
-          packed_map(rows, finite_range(rows), two_bytes_a_number(), CellType::float32, true);
-    });
-    std::vector<ViewData::Cells> of_packed, of_heads;
-    for (const PackedMap& one : packed) {
-      of_packed.push_back(cells_of(one, page_.add_block(one.cells)));
-    }
-    for (const std::size_t i : at) of_heads.push_back(of_packed[i]);
-    return of_heads;
-  };
-  std::vector<ViewData::Vectors> of_samples;
-  for (std::size_t b = 0; b < samples; ++b) {
-    of_samples.push_back({blocks(vectors.query, b, 1), blocks(vectors.key, b, group),
-                          blocks(vectors.value, b, group), vectors.scale, vectors.softcap,
-                          vectors.biased, vectors.sink});
-  }
-  return of_samples;
-}
-
-std::vector<ViewData::Cells> PageMaker::add_lens(const AttentionMap& map, std::size_t sample) {
-  std::vector<ViewData::Cells> of_heads;
-  if (sample >= lenses_.size() || !lenses_[sample]) return of_heads;
-  const auto& directions = lenses_[sample]->second;
-  const auto own = directions.find(map.name.text());
-  if (own == directions.end()) return of_heads;
-  for (std::size_t h = 0; h < map.numbers.shape()[1]; ++h) {
-    const MapRows rows(own->second, {}, 0, map.heads.empty() ? h : map.heads[h]);
-    const PackedMap packed =
-        packed_map(rows, finite_range(rows), two_bytes_a_number(), CellType::float32, true);
-    of_heads.push_back(cells_of(packed, page_.add_block(packed.cells)));
-  }
-  return of_heads;
-}
-
-void PageMaker::take(std::vector<std::vector<ViewData::Answer::Source>> sources,
-                     LensBySample lenses) {
-  for (std::size_t b = 0; b < std::min(sources.size(), data_.answers.size()); ++b) {
-    data_.answers[b].sources = std::move(sources[b]);
-  }
-  for (const auto& lens : lenses) {
-    data_.lenses.push_back(lens ? std::optional(lens->first) : std::nullopt);
-  }
-  lenses_ = std::move(lenses);
-}
-
-void PageMaker::take_second(std::string_view html) {
-  data_.second = page_.add_block(packed_block(html));
 }
 
 void PageMaker::add_pictures(const AttentionMap& map) {

@@ -37,9 +37,9 @@
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 #include "tensor/operations.hpp"
-#include "view/logit_sources.hpp"
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
+#include "view/page_splits.hpp"
 #include "view/score_vectors.hpp"
 #include "why/splits.hpp"
 #include "why/why.hpp"
@@ -59,52 +59,6 @@ void choose_layers(const ViewOptions& options, Document& document) {
     layers.push_back(static_cast<std::size_t>(*range.first));
   }
   put_options(chosen, document);
-}
-
-// Names of the heads whose scores are split.
-std::vector<std::string> split_heads(const ModelRequest& model, const std::string& named) {
-  const Architecture& architecture = model.folder->architecture;
-  if (named != "all") return {named};
-  std::vector<std::string> all;
-  const ModelStack& stack = architecture.stacks.back();
-  for (std::size_t layer = 0; layer < stack.layers.size(); ++layer) {
-    if (!model.options.wanted.chooses_map(stack, layer)) continue;
-    for (std::size_t head = 0; head < architecture.of(stack).heads; ++head) {
-      all.push_back(ModelPlace{last_stack_of(architecture), layer}.with_head(head).text());
-    }
-  }
-  return all;
-}
-
-// Splits of the scores of the chosen heads in every sample.
-void put_splits(const Plan& plan, const ViewOptions& options, PageMaker& page) {
-  constexpr std::size_t most_pairs = 200'000;  // of query and key: about 20 MB of the page
-  const ModelRequest* const model = model_of(plan);
-  if (model == nullptr) refuse_split_without_model("ViewOptions::why");
-  std::size_t pairs = 0;
-  for (const std::string& name : split_heads(*model, *options.why)) {
-    WhyOptions why;
-    why.head = name;
-    const ModelPlace head = split_head(name, model->folder->architecture);
-    if (!model->options.wanted.chooses(head.layer)) {
-      throw Error(ErrorKind::usage, translated("the page leaves out layer {1}", head.layer),
-                  "ViewOptions::why", translated("choose this layer too"));
-    }
-    std::vector<ScoreSplit> splits;
-    for (std::size_t b = 0; b < model->texts.ids.size(); ++b) {
-      splits.push_back(
-          std::move(*split(why, *model->folder, model->texts.of_sample(b), model->options).scores));
-      pairs += splits.back().pairs.size();
-    }
-    if (pairs > most_pairs) {
-      throw Error(ErrorKind::usage,
-                  translated("the page keeps the parts of at most {1} scores, and these heads have "
-                             "more",
-                             grouped(most_pairs)),
-                  "ViewOptions::why", translated("name one head, or choose fewer layers"));
-    }
-    page.take(splits);
-  }
 }
 
 Ablation way_of(const std::string& name) {
@@ -368,9 +322,9 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
     page.take(std::move(answers));
   }
   if (options.why) {
-    if (*options.why != "answer") put_splits(plan, options, page);
     if (model_of(plan) == nullptr) refuse_split_without_model("ViewOptions::why");
-    put_logit_sources(plan, page);
+    if (*options.why != "answer") put_score_parts(plan, *options.why, page);
+    put_logit_parts(plan, page);
   }
   if (options.against) page.take_second(second_page(options));
   if (options.effects) put_effects(plan, options, page);

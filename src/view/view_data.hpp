@@ -30,6 +30,11 @@ struct ViewData {
     std::optional<std::size_t> hidden, strongest;  ///< blocks
     std::size_t strongest_keys = 0;
     double error = 0;
+
+    /// A packed map, of which `block` has the cells alone.
+    static Cells of(const PackedMap& map, std::size_t block) {
+      return {map.type, map.rows, map.columns, block, {}, {}, 0, map.error};
+    }
   };
   struct Maps {
     std::string tensor, title;

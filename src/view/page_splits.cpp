@@ -1,4 +1,4 @@
-#include "view/logit_sources.hpp"
+#include "view/page_splits.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,9 +12,11 @@
 #include "attn/error.hpp"
 
 #include "models/model_folder.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "why/splits.hpp"
+#include "why/why.hpp"
 
 namespace attn {
 namespace {
@@ -113,9 +115,53 @@ ViewData::Lens lens_of(const ModelFolder& folder, const std::vector<LogitSplit>&
   return lens;
 }
 
+// Names of the heads whose scores are split.
+std::vector<std::string> split_heads(const ModelRequest& model, const std::string& named) {
+  const Architecture& architecture = model.folder->architecture;
+  if (named != "all") return {named};
+  std::vector<std::string> all;
+  const ModelStack& stack = architecture.stacks.back();
+  for (std::size_t layer = 0; layer < stack.layers.size(); ++layer) {
+    if (!model.options.wanted.chooses_map(stack, layer)) continue;
+    for (std::size_t head = 0; head < architecture.of(stack).heads; ++head) {
+      all.push_back(ModelPlace{last_stack_of(architecture), layer}.with_head(head).text());
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
-void put_logit_sources(const Plan& plan, PageMaker& page) {
+void put_score_parts(const Plan& plan, const std::string& heads, PageMaker& page) {
+  constexpr std::size_t most_pairs = 200'000;  // of query and key: about 20 MB of the page
+  const ModelRequest* const model = model_of(plan);
+  std::size_t pairs = 0;
+  for (const std::string& name : split_heads(*model, heads)) {
+    WhyOptions why;
+    why.head = name;
+    const ModelPlace head = split_head(name, model->folder->architecture);
+    if (!model->options.wanted.chooses(head.layer)) {
+      throw Error(ErrorKind::usage, translated("the page leaves out layer {1}", head.layer),
+                  "ViewOptions::why", translated("choose this layer too"));
+    }
+    std::vector<ScoreSplit> splits;
+    for (std::size_t b = 0; b < model->texts.ids.size(); ++b) {
+      splits.push_back(
+          std::move(*split(why, *model->folder, model->texts.of_sample(b), model->options).scores));
+      pairs += splits.back().pairs.size();
+    }
+    if (pairs > most_pairs) {
+      throw Error(ErrorKind::usage,
+                  translated("the page keeps the parts of at most {1} scores, and these heads have "
+                             "more",
+                             grouped(most_pairs)),
+                  "ViewOptions::why", translated("name one head, or choose fewer layers"));
+    }
+    page.take(splits);
+  }
+}
+
+void put_logit_parts(const Plan& plan, PageMaker& page) {
   const ModelRequest& model = *model_of(plan);
   const ModelFolder& folder = *model.folder;
   const Architecture& architecture = folder.architecture;
