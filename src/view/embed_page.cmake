@@ -19,6 +19,8 @@ endforeach()
 string(REGEX REPLACE "(^|\n) */[*][*]([^*]|[*]+[^*/])*[*]+/" "\\1" script "${script}")
 string(REGEX REPLACE "/[*][*] @[a-z]+ [^*]*[*]/ ?" "" script "${script}")
 string(REGEX REPLACE "\n *//[^\n]*" "" script "${script}")
+# So are the kinds of elements.
+string(REGEX REPLACE "byId\\(('[a-z-]+'), HTML[A-Za-z]+\\)" "byId(\\1)" script "${script}")
 string(REGEX REPLACE "\n[ \n]+" "\n" script "${script}")
 file(READ ${PAGE}/page.css style)
 string(REGEX REPLACE "\n[ \n]+" "\n" style "${style}")

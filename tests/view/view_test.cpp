@@ -395,7 +395,8 @@ TEST_CASE("a page holds another one beside itself, of another model or another i
         all_cells(page_of(options_of(second))));
   documents.against = folder / "none.json";
   CHECK(error_from([&] { page_of(documents); }, ErrorKind::file)
-            .starts_with("cannot open the file: No such file or directory"));
+            .starts_with("cannot open \"" + documents.against->string() +
+                         "\": No such file or directory"));
 }
 
 TEST_CASE("the page has the evidence of a corpus, as the tables of heads over it have it") {

@@ -137,6 +137,9 @@ function panelsOf(shown) {
  * @returns {[string, string]}
  */
 function differingTexts(first, second) {
+  // Samples of another page have its name before their text.
+  if (second.endsWith(`: ${first}`)) return [say('compare_here'), second.slice(0, -first.length - 2)];
+  if (first.endsWith(`: ${second}`)) return [first.slice(0, -second.length - 2), say('compare_here')];
   let same = 0;
   while (same < Math.min(first.length, second.length) && first[same] === second[same]) ++same;
   const from = first.lastIndexOf(' ', same) + 1;

@@ -2,10 +2,10 @@
  * The static element of an id, of the kind that the page has.
  * @template {HTMLElement} T
  * @param {string} id
- * @param {new () => T} kind
+ * @param {new () => T} [kind] which checks of types and tests need
  * @returns {T}
  */
-function byId(id, kind) {
+function byId(id, kind = /** @type {new () => T} */ (/** @type {unknown} */ (HTMLElement))) {
   const found = document.getElementById(id);
   if (!(found instanceof kind)) throw new Error(`The page has no element ${id}.`);
   return found;

@@ -25,9 +25,10 @@ function movedBlock(block, by) {
  */
 function movedSample(sample, by) {
   const blocks = (/** @type {import('./data').CellBlock[]} */ all) => all.map((block) => movedBlock(block, by.blocks));
-  const { vectors, picture } = sample;
+  const { vectors, picture, lens } = sample;
   return {
     ...sample, query_tokens: sample.query_tokens + by.tokens, key_tokens: sample.key_tokens + by.tokens, ...(picture === undefined ? {} : { picture: picture + by.pictures }),
+    ...(lens ? { lens: blocks(lens) } : {}),
     maps: sample.maps.map((maps) => ({ ...maps, heads: blocks(maps.heads) })),
     ...(vectors ? { vectors: { ...vectors, query: blocks(vectors.query), key: blocks(vectors.key), value: blocks(vectors.value) } } : {}),
   };
@@ -55,19 +56,18 @@ function counterpartOf(other, index) {
  */
 async function addPage(html, name) {
   // The numbers of the blocks here are known when all of them are there.
-  while (window.document.readyState === 'loading') await new Promise((resolve) => { setTimeout(resolve, 10); });
-  const document = new DOMParser().parseFromString(html, 'text/html');
+  while (document.readyState === 'loading') await new Promise((resolve) => { setTimeout(resolve, 10); });
   /** @type {import('./data').View | null} */
   let other = null;
   try {
-    other = JSON.parse(document.getElementById('view')?.textContent ?? '');
+    other = JSON.parse(/<script type="application\/json" id="view">([^<]*)<\/script>/.exec(html)?.[1] ?? '');
   } catch {
     other = null;
   }
   if (other?.format !== 1 || !Array.isArray(other.attentions)) throw new Error(say('second_unreadable'));
   const view = page.view;
-  const by = { blocks: window.document.querySelectorAll('script[id^="block-"]').length + addedBlocks.size, tokens: view.tokens.length, pictures: view.pictures?.length ?? 0 };
-  for (const block of document.querySelectorAll('script[id^="block-"]')) addedBlocks.set(Number(block.id.slice(6)) + by.blocks, block.textContent ?? '');
+  const by = { blocks: document.querySelectorAll('script[id^="block-"]').length + addedBlocks.size, tokens: view.tokens.length, pictures: view.pictures?.length ?? 0 };
+  for (const [, block, text = ''] of html.matchAll(/<script type="text\/plain" id="block-(\d+)">([^<]*)<\/script>/g)) addedBlocks.set(Number(block) + by.blocks, text);
   view.tokens.push(...other.tokens);
   if (other.pictures) view.pictures = [...(view.pictures ?? []), ...other.pictures.map((picture) => ({ ...picture, pixels: picture.pixels + by.blocks }))];
   const first = view.samples.length;

@@ -219,6 +219,7 @@ const TEXTS = {
   what_exact: ['Without a change these vectors give the true weights to ±{error}.', '不作改变时，这些向量给出的权重与真实权重相差不超过 ±{error}。'],
   row_of_softmax: ['The row of weights', '这一行的权重'],
   compare: ['Compare with another head, layer or text', '与另一个头、层或文本比较'],
+  compare_here: ['this page', '本页'],
   compare_page: ['Another page…', '另一个页面…'],
   compare_heads: ['Heads by difference', '按差异排列各头'],
   second_unreadable: ['this file is no page of attn-cli', '此文件不是 attn-cli 的页面'],

@@ -48,6 +48,26 @@ test('another page is opened beside this one, and each head is compared with its
   });
 });
 
+test('what another page holds beside maps is read from its own blocks', async () => {
+  const kept = model(2, 2, pieces);
+  const vectors = (blocks, from) => [0, 1].map((head) => ({ type: 'float32', rows: 4, columns: 2, error: 0, cells: blocks.add(Float32Array.from({ length: 8 }, (_, at) => from + 10 * head + at)) }));
+  Object.assign(kept.attentions[0].samples[0], {
+    vectors: (blocks) => ({ query: vectors(blocks, 100), key: vectors(blocks, 200), value: vectors(blocks, 300), scale: 1, biased: false, sink: false }), lens: (blocks) => vectors(blocks, 400),
+  });
+  const path = fileURLToPath(makePage('kept', kept));
+  await withPage(first, async (view) => {
+    await view.setInputFiles('#second-file', path);
+    await view.waitForFunction(() => page.view.samples.length === 2);
+    await ready(view);
+    const read = await view.evaluate(async () => {
+      const place = page.view.attentions[0].samples[1];
+      const { query, key, value } = await readVectors(place.vectors, 1);
+      return [query[0], key[1], value[2], decodeCells(place.lens[1], await readBlock(place.lens[1].cells), true).values[3]];
+    });
+    assert.deepEqual(read, [110, 211, 312, 413]);
+  });
+});
+
 test('heads are sorted by their divergence, which is Jensen and Shannon\'s', async () => {
   await withPage(first, async (view) => {
     await addSecond(view);
