@@ -336,7 +336,7 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
   }
   if (data_.effects) add_mean_effects(attention);
   if (const auto seen = evidence_.find(attention.name); seen != evidence_.end()) {
-    attention.even = even_statistics(map, options_);
+    if (!joined) attention.even = even_statistics(map, options_);
     for (std::size_t h = 0; h < attention.heads; ++h) {
       attention.evidence.push_back(seen->second[map.heads.empty() ? h : map.heads[h]]);
     }

@@ -127,6 +127,9 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
   fails({"none.json"}, 4,
         "attn-cli: cannot open \"none.json\": No such file or directory\n"
         "  help:  check the name, and the folder it is looked for in\n");
+  fails({"doc.json", "--against", "none.json"}, 4,
+        "attn-cli: cannot open \"none.json\": No such file or directory\n"
+        "  help:  check the name, and the folder it is looked for in\n");
   fails({"maps.json", "--name", "weight"}, 3,
         "attn-cli: there is no tensor \"weight\"\n"
         "  where: --name\n"

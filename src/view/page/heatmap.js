@@ -77,7 +77,7 @@ function layOutMap(shown, width, height, window) {
   const slope = Math.SQRT1_2 * labels.keyRoom;
   const top = Math.ceil((turned ? slope : 0) + 34);
   const down = height - top - 8;
-  const right = !turned ? 12 : window.zoom > 1 ? Math.min(slope, 90) + 6
+  const right = !turned ? Math.max(12, Math.ceil((labels.keyRoom - plain.width) / 2) + 4) : window.zoom > 1 ? Math.min(slope, 90) + 6
     : overhang(labels, columns, fitCells(columns, rows, width - left - 12, down).width);
   const across = width - left - right;
   const fitted = fitCells(columns, rows, across, down);

@@ -319,7 +319,8 @@ function namedPlace(kind, stretch, tokens, words) {
 function cellReadout(shown, row, column, query) {
   const stretch = shown.queries[row];
   const key = column === null ? undefined : shown.keys[column];
-  const joined = !shown.map.exactCells;
+  // Of joined queries each has its strongest keys, or all are known together.
+  const joined = shown.map.strongest !== null;
   const parts = [namedPlace('query', stretch && !joined ? stretch : { first: query, end: query + 1 }, queryTokens(), shown.words)];
   if (pinnedRow() === row) parts[0]?.append(' ', make('span', { class: 'tag', text: say('pinned') }), ' ', unpinButton());
   if (!key || column === null) return parts;
@@ -407,7 +408,7 @@ function strongestReadout(shown, row, query) {
   const strongest = strongestOf(shown, row, query);
   if (strongest.length === 0) return [];
   const scale = chosenScale();
-  const stretch = shown.map.exactCells ? shown.queries[row] : { first: query, end: query + 1 };
+  const stretch = shown.map.strongest ? { first: query, end: query + 1 } : shown.queries[row];
   const items = strongest.map(({ stretch: key, value }) => make('li', {}, [
     isolated(placeName(keyTokens(), key, shown.words, 150)),
     scale ? barFromZero(value, Math.min(0, scale.log ? 0 : scale.low), scale.high) : '',
