@@ -222,6 +222,67 @@ const char* skip_space(const char* at, const char* end) {
   return at;
 }
 
+// Digits of a number: their value and how many they are.
+struct Digits {
+  std::uint64_t value;
+  unsigned count;
+};
+
+// The digits among the eight characters from `at` on, up to the first other one. Without branches:
+// how many there are changes from number to number.
+Digits digits_of_eight(const char* at) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, sizeof word);
+  word ^= each_byte('0');
+  // Highest bit of each byte above nine, correct up to and including the first such byte.
+  const std::uint64_t others = ((word + each_byte(0x80 - 10)) | word) & each_byte(0x80);
+  const auto count = static_cast<unsigned>(std::countr_zero(others)) / 8;
+  // Zeros take the place of what is missing in front. Neighbours are joined to numbers of two, four
+  // and eight digits.
+  word = count == 0 ? 0 : word << (64 - 8 * count);
+  word = word * (10U << 8U | 1U) >> 8U;
+  word = (word & 0x00FF00FF00FF00FFU) * (100U << 16U | 1U) >> 16U;
+  word = (word & 0x0000FFFF0000FFFFU) * (std::uint64_t{10000} << 32U | 1U) >> 32U;
+  return {word, count};
+}
+
+// The digits among 16 characters.
+Digits digits_of_sixteen(const char* at) {
+  constexpr std::array<std::uint64_t, 9> powers = {
+      1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
+  const Digits first = digits_of_eight(at), next = digits_of_eight(at + 8);
+  const bool all = first.count == 8;
+  const unsigned more = all ? next.count : 0;
+  return {first.value * powers[more] + (all ? next.value : 0), first.count + more};
+}
+
+// Reads what follows the digits `whole` before the point of a number: a whole number of up to 19
+// digits by a power of ten, a float. Moves `at` behind it; false, with `at` left as it is, where
+// that does not suffice to round the number to the nearest float.
+bool read_fraction(const char* digits, std::uint64_t whole, const char*& at, const char* end,
+                   float& number) {
+  constexpr std::array<double, 17> powers = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
+                                             1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16};
+  constexpr std::ptrdiff_t most = 19, room = 18;
+  if (*at != '.' || end - at < room) return false;
+  const auto [value, count] = digits_of_sixteen(at + 1);
+  const char* const last = at + 1 + count;
+  if (at - digits + static_cast<std::ptrdiff_t>(count) > most || is_json_digit(*last) ||
+      (*last | 0x20) == 'e')
+    return false;
+  const double power = powers[count];
+  const double result =
+      static_cast<double>(whole * static_cast<std::uint64_t>(power) + value) / power;
+  // Two roundings move it by less than three of its last units. If no number half-way between two
+  // floats is that near, it is on the right side of all of them.
+  constexpr std::uint64_t half = std::uint64_t{1} << 28U, near = 4;
+  const std::uint64_t rest = std::bit_cast<std::uint64_t>(result) & (2 * half - 1);
+  if (rest - (half - near) <= 2 * near) return false;
+  number = static_cast<float>(result);
+  at = last;
+  return true;
+}
+
 enum class Read { valid, unusual, invalid };
 
 // Reads one element and moves `at` behind it. A character that is part of no number follows.
@@ -259,8 +320,12 @@ Read read_element(const char*& at, const char* end, T& element) {
     return take(static_cast<double>(digits == begin ? number : -number));
   }
   if (*at == '.' && !is_json_digit(at[1])) return Read::invalid;
-  // 3. All other numbers.
+  // 3. Most numbers with a point, then all others.
   if constexpr (std::is_same_v<T, float>) {
+    if (read_fraction(digits, whole, at, end, element)) {
+      if (digits != begin) element = -element;
+      return Read::valid;
+    }
     at = fast_float::from_chars(begin, end, element).ptr;
     if (!std::isinf(element)) return integral ? Read::unusual : Read::valid;
   }

@@ -1,7 +1,12 @@
 #include "io/json_tensor.hpp"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <random>
+#include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -58,6 +63,30 @@ TEST_CASE("the sign of zero and the smallest numbers are kept") {
 TEST_CASE("float32 rounds to nearest, up to its largest number") {
   CHECK(tensor_is<float>(read("[0.1, 16777217, 3.4028235e38, 3.40282356e38]"), {4},
                          {0.1F, 16777216, 3.4028235e38F, 3.4028235e38F}));
+}
+
+TEST_CASE(
+    "texts on, and beside, the middle of two floats are rounded as the standard library does") {
+  std::mt19937 random(4);
+  std::uniform_real_distribution<float> exponent(-4, 7);
+  std::string all = "[";
+  std::vector<float> expected;
+  for (int i = 0; i < 20000; ++i) {
+    const float number = std::pow(10.0F, exponent(random));
+    const double middle = (static_cast<double>(number) + std::nextafter(number, 1e9F)) / 2;
+    std::array<char, 64> text;
+    const int places = static_cast<int>(random() % 19) + 1;
+    const auto end = std::to_chars(text.begin(), text.end(), i % 2 == 0 ? middle : -middle,
+                                   std::chars_format::fixed, places)
+                         .ptr;
+    all.append(text.data(), end);
+    all += i % 3 == 0 ? " ,\n" : ",";
+    float nearest = 0;
+    std::from_chars(text.data(), end, nearest);
+    expected.push_back(nearest);
+  }
+  all.back() = ']';
+  CHECK(tensor_is<float>(read(all), {expected.size()}, expected));
 }
 
 TEST_CASE("integers of 64 bits are kept in int64") {
