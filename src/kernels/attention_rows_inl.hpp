@@ -215,6 +215,10 @@ HWY_INLINE bool exceeded(T* scores, const Range& range, T& largest, const T* ter
   return true;
 }
 
+// Shifts up to that size are part of power_of_two().
+template <class T>
+constexpr T most_shift = 1 << 20;
+
 // The shift of the scores of a row: its largest score, rounded to a whole number. Powers are lifted
 // by 2^lift, so that no weight that counts falls below the range of the type.
 template <class T>
@@ -226,7 +230,7 @@ struct Shift {
 
   static Shift of(T largest) {
     // Beyond that range the largest score itself has to be subtracted beforehand.
-    if (!(std::abs(largest) < T(1 << 20))) return {largest, rounding<T> + lift};
+    if (!(std::abs(largest) < most_shift<T>)) return {largest, rounding<T> + lift};
     const T turned = turned_shift(largest);
     return {shift_of(turned), turned + lift};
   }
@@ -252,9 +256,10 @@ bool sink_exceeds(const QueryBlock<T>& block, T shift) {
 // T is 0. Smaller powers would leave the normal numbers in products with small values, and
 // processors take a hundred times as long over those.
 template <class T>
+constexpr T least_lifted = (sizeof(T) == sizeof(float) ? T(154) : T(1078)) - Shift<T>::lift;
+template <class T>
 T least_score(T turned) {
-  constexpr T weightless = sizeof(T) == sizeof(float) ? T(154) : T(1078);
-  return shift_of(turned) - (weightless - Shift<T>::lift);
+  return shift_of(turned) - least_lifted<T>;
 }
 
 template <class T>
@@ -293,20 +298,28 @@ HWY_INLINE void exponentials(T* scores, const Range& range, const Shift<T>& shif
 }
 
 // Scores c[r, key − base] of strips of tile_rows packed queries with the panels that hold keys
-// base + [range). Each panel is read once for all strips.
+// base + [range). Each panel is read once for all strips, which fetch the next one meanwhile.
 template <class T>
 HWY_INLINE void multiply_panels(const T* queries, std::size_t strips, const T* keys,
                                 std::size_t width, const Range& range, T* c, std::size_t stride) {
   constexpr std::size_t columns = columns_of<T>;
+  const std::size_t first = range.first / columns * columns;
   for (std::size_t k = 0; k < width; k += score_depth) {
     const std::size_t depth = std::min(score_depth, width - k);
-    for (std::size_t column = range.first / columns * columns; column < range.end;
-         column += columns) {
+    for (std::size_t column = first; column < range.end; column += columns) {
       const T* panel = keys + column * width + k * columns;
+      const bool last = column + columns >= range.end;
+      const T* next = last ? keys + first * width + (k + depth) * columns : panel + columns * width;
       for (std::size_t strip = 0; strip < strips; ++strip) {
         const std::size_t row = strip * tile_rows;
-        multiply_tile<true>(queries + row * width + k * tile_rows, 0, panel, depth,
-                            c + row * stride + column, stride, k > 0);
+        const T* rows = queries + row * width + k * tile_rows;
+        T* to = c + row * stride + column;
+        if (strips == 1) {
+          multiply_tile<true>(rows, 0, panel, depth, to, stride, k > 0);
+        } else {
+          multiply_tile<true, tile_rows, true>(rows, 0, panel, depth, to, stride, k > 0,
+                                               next + strip * depth * columns / strips);
+        }
       }
     }
   }

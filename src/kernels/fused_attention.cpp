@@ -126,9 +126,18 @@ class Block : OnlineSoftmax<T> {
       const T* panel = head_.values + column * block_.sizes.keys + base * columns_of<T>;
       for (std::size_t s = 0; s < strips; ++s) {
         if (seen[s].empty()) continue;
-        add_products<false>(scores_ + s * tile_rows * stride + seen[s].first, stride,
-                            panel + seen[s].first * columns_of<T>, seen[s].end - seen[s].first,
-                            this->sums(views_[first_strip + s].row) + column, output_width_);
+        const T* powers = scores_ + s * tile_rows * stride + seen[s].first;
+        const T* values = panel + seen[s].first * columns_of<T>;
+        const std::size_t depth = seen[s].end - seen[s].first;
+        T* to = this->sums(views_[first_strip + s].row) + column;
+        if (strips == 1) {
+          add_products<false>(powers, stride, values, depth, to, output_width_);
+        } else {
+          const T* next = values + columns_of<T> * block_.sizes.keys;
+          add_products<false, tile_rows, true>(powers, stride, values, depth, to, output_width_,
+                                               sum_depth,
+                                               next + s * depth * columns_of<T> / strips);
+        }
       }
     }
   }

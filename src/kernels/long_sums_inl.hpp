@@ -22,12 +22,14 @@ namespace attn::kernels::HWY_NAMESPACE {
 constexpr std::size_t sum_depth = 96;
 
 // c += a b by multiply_tile(), `part` products at a time.
-template <bool packed, std::size_t rows = tile_rows, class T>
+template <bool packed, std::size_t rows = tile_rows, bool fetches = false, class T>
 HWY_INLINE void add_products(const T* a, std::size_t stride, const T* b, std::size_t depth, T* c,
-                             std::size_t c_stride, std::size_t part = sum_depth) {
+                             std::size_t c_stride, std::size_t part = sum_depth,
+                             const T* ahead = nullptr) {
   for (std::size_t k = 0; k < depth; k += part) {
-    multiply_tile<packed, rows>(a + k * (packed ? rows : 1), stride, b + k * columns_of<T>,
-                                std::min(part, depth - k), c, c_stride, true);
+    multiply_tile<packed, rows, fetches>(a + k * (packed ? rows : 1), stride, b + k * columns_of<T>,
+                                         std::min(part, depth - k), c, c_stride, true,
+                                         fetches ? ahead + k / 4 * cache_line<T> : nullptr);
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -61,12 +62,14 @@ class ScratchParts {
 };
 
 // c = a b, or c += a b with `add`: c [rows,columns_of<T>], b [depth,columns_of<T>]; a is
-// [depth,rows] if `packed`, else [rows,depth] with rows `stride` apart. Not inlined, because the
-// compiler would not keep all sums in registers among other variables.
-template <bool packed, std::size_t rows = tile_rows, class T>
+// [depth,rows] if `packed`, else [rows,depth] with rows `stride` apart. With `fetches`, a line of
+// the cache is fetched per four terms, from `ahead` on. Not inlined, because the compiler would not
+// keep all sums in registers among other variables.
+template <bool packed, std::size_t rows = tile_rows, bool fetches = false, class T>
 HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, std::size_t stride,
                                 const T* HWY_RESTRICT b, std::size_t depth, T* HWY_RESTRICT c,
-                                std::size_t c_stride, bool add) {
+                                std::size_t c_stride, bool add,
+                                [[maybe_unused]] const T* ahead = nullptr) {
   static_assert(rows <= 12);
   constexpr std::size_t size = lanes_of<T>;
   const hn::ScalableTag<T> d;
@@ -101,6 +104,10 @@ HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, std::size_t stride,
   for (; k >= 4; k -= 4) {
     step(0), step(1), step(2), step(3);
     advance(4);
+    if constexpr (fetches) {
+      hwy::Prefetch(ahead);
+      ahead += cache_line<T>;
+    }
   }
   for (; k > 0; --k) {
     step(0);
