@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -28,12 +29,17 @@ class HeadRows {
                               : present_.row(batch, head, row - past_.length);
   }
 
-  /// Writes the starts of the rows of a head, length() pointers.
-  void starts(std::size_t batch, std::size_t head, const T** to) const {
+  /// Writes the starts of `count` rows of a head from `first` on.
+  void starts(std::size_t batch, std::size_t head, std::size_t first, std::size_t count,
+              const T** to) const {
     for (const Part* part : {&past_, &present_}) {
-      if (part->length == 0) continue;
-      const T* row = part->row(batch, head, 0).data();
-      for (std::size_t i = 0; i < part->length; ++i, row += part->row_stride) *to++ = row;
+      const std::size_t own = first < part->length ? std::min(count, part->length - first) : 0;
+      if (own > 0) {
+        const T* row = part->row(batch, head, first).data();
+        for (std::size_t i = 0; i < own; ++i, row += part->row_stride) *to++ = row;
+      }
+      count -= own;
+      first -= std::min(first, part->length);
     }
   }
 

@@ -124,8 +124,8 @@ class KernelAttention {
     KeyHead<T> rows;
     rows.keys.resize(geometry_.keys);
     rows.values.resize(geometry_.keys);
-    key_.starts(batch, kv_head, rows.keys.data());
-    value_.starts(batch, kv_head, rows.values.data());
+    key_.starts(batch, kv_head, 0, geometry_.keys, rows.keys.data());
+    value_.starts(batch, kv_head, 0, geometry_.keys, rows.values.data());
     return rows;
   }
 
@@ -208,20 +208,9 @@ class KernelAttention {
     const std::size_t parts = (geometry_.keys + kernels::key_part - 1) / kernels::key_part;
     const std::size_t count = kernels::partial_count(geometry_.queries, sizes_);
     const auto partials = new_elements<T>(heads * group_ * parts * count);
-    std::vector<KeyHead<T>> rows(heads);
-    std::vector<kernels::PackedHead<T>> packed(heads);
-    parallel_for(heads, threads, [&](std::size_t at) {
-      rows[at] = rows_of(at / geometry_.kv_heads, at % geometry_.kv_heads);
-      for (std::vector<const T*>* all : {&rows[at].keys, &rows[at].values}) {
-        all->resize(all->size() + kernels::rows_behind, all->back());
-      }
-      packed[at].key_rows = rows[at].keys.data();
-      packed[at].value_rows = rows[at].values.data();
-    });
     std::atomic<bool> any_not_finite = false;
     parallel_for(heads * parts, threads, [&](std::size_t at) {
       const std::size_t kv_head = at / parts, part = at % parts;
-      const std::size_t first = part * kernels::key_part;
       std::deque<Task> tasks;
       std::vector<const kernels::QueryBlock<T>*> query_blocks;
       for (std::size_t head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
@@ -229,24 +218,49 @@ class KernelAttention {
                            nullptr);
         query_blocks.push_back(&tasks.back().block);
       }
-      const bool not_finite = kernels::attend_keys(
-          query_blocks, packed[kv_head], first, std::min(kernels::key_part, geometry_.keys - first),
-          partials.get() + (kv_head * group_ * parts + part) * count, parts * count);
-      if (not_finite) any_not_finite = true;
-    });
-    std::vector<std::uint32_t> non_finite_keys;
-    for (std::size_t head = 0; head < heads * group_; ++head) {
-      const std::size_t kv_head = head / group_;
-      if (any_not_finite && head % group_ == 0) {
-        non_finite_keys = non_finite_keys_of(rows[kv_head]);
+      StoredKeys stored;
+      if (kernels::attend_keys(query_blocks, part_of(kv_head, part, stored),
+                               partials.get() + (kv_head * group_ * parts + part) * count,
+                               parts * count)) {
+        any_not_finite = true;
       }
-      packed[kv_head].non_finite_keys = non_finite_keys.data();
-      packed[kv_head].non_finite_count = non_finite_keys.size();
+    });
+    KeyHead<T> rows;
+    std::vector<std::uint32_t> non_finite_keys;
+    kernels::PackedHead<T> whole;
+    for (std::size_t head = 0; head < heads * group_; ++head) {
+      if (any_not_finite && head % group_ == 0) {
+        const std::size_t kv_head = head / group_;
+        rows = rows_of(kv_head / geometry_.kv_heads, kv_head % geometry_.kv_heads);
+        non_finite_keys = non_finite_keys_of(rows);
+        whole.key_rows = rows.keys.data();
+        whole.value_rows = rows.values.data();
+        whole.non_finite_keys = non_finite_keys.data();
+        whole.non_finite_count = non_finite_keys.size();
+      }
       Task task(inputs_, head / geometry_.heads, head % geometry_.heads, queries_of(0), nullptr);
-      note(kernels::merge_partials(task.block, packed[kv_head],
-                                   partials.get() + head * parts * count, parts));
+      note(
+          kernels::merge_partials(task.block, whole, partials.get() + head * parts * count, parts));
       if (progress_) progress_(task.block.queries * geometry_.keys);
     }
+  }
+
+  // Starts of the rows of a part of the keys, which are few enough to stay near.
+  struct StoredKeys {
+    std::array<const T*, kernels::key_part + kernels::rows_behind> keys, values;
+  };
+
+  kernels::KeyPart<T> part_of(std::size_t kv_head, std::size_t part, StoredKeys& stored) const {
+    const std::size_t first = part * kernels::key_part;
+    const std::size_t count = std::min(kernels::key_part, geometry_.keys - first);
+    const std::size_t batch = kv_head / geometry_.kv_heads, own = kv_head % geometry_.kv_heads;
+    key_.starts(batch, own, first, count, stored.keys.data());
+    value_.starts(batch, own, first, count, stored.values.data());
+    for (auto* const all : {&stored.keys, &stored.values}) {
+      std::fill_n(all->begin() + static_cast<std::ptrdiff_t>(count), kernels::rows_behind,
+                  (*all)[count - 1]);
+    }
+    return {first, count, stored.keys.data(), stored.values.data()};
   }
 
   // The keys whose values are not finite.

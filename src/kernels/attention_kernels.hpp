@@ -90,16 +90,12 @@ struct BlockOutcome {
   bool out_of_range = false;
 };
 
-/// Rows after the last one, which attend_keys() prefetches with the rows before them.
-constexpr std::size_t rows_behind = 8;
-
 /// One key head, laid out for the kernels of T on one CPU target. `keys` and `values` begin at
 /// multiples of 64 bytes.
 template <class T>
 struct PackedHead {
   T *keys = nullptr, *values = nullptr;
-  /// The rows before packing, [width] and [value_width] each; `rows_behind` more of any for
-  /// attend_keys().
+  /// The rows before packing, [width] and [value_width] each.
   const T *const *key_rows = nullptr, *const *value_rows = nullptr;
   /// Keys whose value row holds NaN or infinity, ascending; room for all keys. They are packed as
   /// zeros, and their values are added to the queries that see them alone.
@@ -184,16 +180,24 @@ constexpr std::size_t partial_count(std::size_t queries, const HeadSizes& sizes)
   return queries * (sizes.value_width + 2);
 }
 
-/// Partial results of the keys [first, first + count) for blocks of up to few_queries queries each,
-/// which share the keys. Reads the rows of the head, not its packed parts. The partial results of
-/// block b begin at partials[b · stride]. Returns whether a value is not finite; such values are
-/// left out.
-bool attend_keys(std::span<const QueryBlock<float>* const> blocks, const PackedHead<float>& head,
-                 std::size_t first, std::size_t count, float* partials,
-                 std::size_t stride) noexcept;
-bool attend_keys(std::span<const QueryBlock<double>* const> blocks, const PackedHead<double>& head,
-                 std::size_t first, std::size_t count, double* partials,
-                 std::size_t stride) noexcept;
+/// Rows after the last one, which attend_keys() prefetches with the rows before them.
+constexpr std::size_t rows_behind = 8;
+
+/// The keys [first, first + count) of a head as they are stored: their rows, [width] and
+/// [value_width] each, and `rows_behind` more of any.
+template <class T>
+struct KeyPart {
+  std::size_t first, count;
+  const T *const *key_rows, *const *value_rows;
+};
+
+/// Partial results of a part of the keys for blocks of up to few_queries queries each, which share
+/// them. Those of block b begin at partials[b · stride]. Returns whether a value is not finite;
+/// such values are left out.
+bool attend_keys(std::span<const QueryBlock<float>* const> blocks, const KeyPart<float>& part,
+                 float* partials, std::size_t stride) noexcept;
+bool attend_keys(std::span<const QueryBlock<double>* const> blocks, const KeyPart<double>& part,
+                 double* partials, std::size_t stride) noexcept;
 
 /// The output of a block from the partial results of all parts of its keys, one after the other,
 /// which it overwrites, and from the head's values that are not finite.

@@ -27,17 +27,13 @@ struct Partial {
     T* row = partial + query * (sizes.value_width + 2);
     return {row, row + sizes.value_width, row + sizes.value_width + 1};
   }
-
-  void multiply_by(T factor, std::size_t width) {
-    for (std::size_t k = 0; k < width; ++k) sums[k] *= factor;
-    *total *= factor;
-  }
 };
 
 // Up to `keys_at_a_time` keys of a head.
 template <class T>
 struct KeyStep {
   Range range{};
+  const T *const *key_rows = nullptr, *const *value_rows = nullptr;  // from the first of the range
   // Extents of all keys, once they have been read.
   T longest_key = 0, largest_value = 0;
   bool all_finite = true;  ///< the values
@@ -50,35 +46,35 @@ struct KeyStep {
 
   // The bound of all lengths at once where `fit` allows it, and otherwise that of the longest key.
   template <class Fit>
-  void measure_keys(const PackedHead<T>& head, std::size_t width, const Fit& fit) {
+  void measure_keys(std::size_t width, const Fit& fit) {
     LargestSquares<T> squares;
-    for (std::size_t j = range.first; j < range.end; ++j) {
-      squares.see(squares_in_lanes(hn::ScalableTag<T>(), head.key_rows[j], width));
+    for (std::size_t j = 0; j < present(); ++j) {
+      squares.see(squares_in_lanes(hn::ScalableTag<T>(), key_rows[j], width));
     }
     longest_key = squares.length(width);
     if (fit(longest_key)) return;
     longest_key = 0;
-    for (std::size_t j = range.first; j < range.end; ++j) {
-      longest_key = std::max(longest_key, length_of(head.key_rows[j], width));
+    for (std::size_t j = 0; j < present(); ++j) {
+      longest_key = std::max(longest_key, length_of(key_rows[j], width));
     }
   }
 
-  void measure_values(const PackedHead<T>& head, std::size_t width) {
-    const T* const* const rows = head.value_rows + range.first;
-    const Extent<T> all = extent_of(rows, present(), width);
+  void measure_values(std::size_t width) {
+    const Extent<T> all = extent_of(value_rows, present(), width);
     largest_value = all.largest;
     all_finite = all.finite;
     for (std::size_t j = 0; !all_finite && j < present(); ++j) {
-      const Extent<T> extent = extent_of(rows[j], width);
+      const Extent<T> extent = extent_of(value_rows[j], width);
       largest_value = std::max(largest_value, extent.largest);
       if (!extent.finite) continue;
-      values[count] = rows[j];
+      values[count] = value_rows[j];
       places[count++] = j;
     }
   }
 };
 
-// A query of a block, its partial result and its largest score so far.
+// A query of a block, its partial result and its largest score so far. Those of queries side by
+// side stand side by side, but for the sums.
 template <class T>
 struct QueryRow {
   const QueryBlock<T>* block = nullptr;
@@ -92,6 +88,27 @@ struct QueryRow {
     return Range{block->mask.first[query], block->mask.end[query]}.within(range.first,
                                                                           range.end - range.first);
   }
+  bool sees_all(const Range& range) const {
+    return block->mask.first[query] <= range.first && range.end <= block->mask.end[query];
+  }
+  // Whether a score is the scaled product, nothing else.
+  bool plain() const {
+    const BlockMask<T>& mask = block->mask;
+    return mask.added == nullptr && mask.rewritten == nullptr && mask.terms == nullptr &&
+           !(block->softcap > 0);
+  }
+
+  // Fits the partial result to a largest score that grew.
+  void raise() const {
+    const T now = Shift<T>::of(*largest).value;
+    if (now == *partial.shift || *largest == -infinite<T>) return;
+    if (*partial.total != 0) {
+      const T factor = std::exp2(*partial.shift - now);
+      for (std::size_t k = 0; k < block->sizes.value_width; ++k) partial.sums[k] *= factor;
+      *partial.total *= factor;
+    }
+    *partial.shift = now;
+  }
 };
 
 // Turns the products of a query with the keys `own` of a step into powers, and adds these to its
@@ -103,7 +120,6 @@ void add_powers(const QueryRow<T>& row, const Range& keys, const Range& own, T* 
     return;
   }
   const QueryBlock<T>& block = *row.block;
-  Partial<T> partial = row.partial;
   HWY_ALIGN std::array<T, lanes_of<T>> total{};
   const hn::ScalableTag<T> d;
   const auto factor = hn::Set(d, static_cast<T>(block.scale * log2_e));
@@ -117,17 +133,68 @@ void add_powers(const QueryRow<T>& row, const Range& keys, const Range& own, T* 
   rewrite_scores(block.mask, row.query, 1, keys.first, own, scores, 0);
   mask_scores(block.mask, static_cast<T>(block.softcap * log2_e), row.query, keys.first, own, whole,
               scores, room);
-  if (exceeded(scores, whole, *row.largest)) {
-    const T now = Shift<T>::of(*row.largest).value;
-    if (*partial.total != 0) {
-      partial.multiply_by(std::exp2(*partial.shift - now), block.sizes.value_width);
-    }
-    *partial.shift = now;
-  }
+  if (exceeded(scores, whole, *row.largest)) row.raise();
   const Shift<T> shift = Shift<T>::of(*row.largest == -infinite<T> ? T(0) : *row.largest);
   if (shift.outside()) subtract(scores, whole, shift.value);
   exponentials<true>(scores, whole, shift, total.data());
-  *partial.total += hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, total.data())));
+  *row.partial.total += hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, total.data())));
+}
+
+// add_powers() for rows side by side that see all keys of a step, whose scores nothing changes:
+// products[key][rows_in_lanes] become powers. Returns false, with nothing changed, if a score is
+// too large for that.
+template <class T>
+bool add_powers_in_lanes(const QueryRow<T>* rows, std::size_t keys, T* products) {
+  constexpr std::size_t size = lanes_of<T>, group = rows_in_lanes<T>, vectors = group / size;
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const V nan = hn::Set(d, std::numeric_limits<T>::quiet_NaN());
+  const V unit = hn::Set(d, rounding<T>), hidden = hn::Set(d, -infinite<T>);
+  HWY_ALIGN T factors[group];
+  for (std::size_t i = 0; i < group; ++i) {
+    factors[i] = static_cast<T>(rows[i].block->scale * log2_e);
+  }
+  const auto score = [&](std::size_t key, std::size_t v) HWY_ATTR {
+    const V x = hn::Mul(hn::LoadU(d, products + key * group + v), hn::Load(d, factors + v));
+    return hn::IfThenElse(hn::Eq(x, x), x, nan);
+  };
+  V largest[vectors];
+  for (std::size_t i = 0; i < vectors; ++i) {
+    V a = hn::LoadU(d, rows[i * size].largest), b = a;
+    for (std::size_t j = 0; j + 2 <= keys; j += 2) {
+      a = larger(d, score(j, i * size), a);
+      b = larger(d, score(j + 1, i * size), b);
+    }
+    if (keys % 2 != 0) a = larger(d, score(keys - 1, i * size), a);
+    a = hn::Max(a, b);
+    const V shift = hn::IfThenElse(hn::Eq(a, hidden), hn::Zero(d), a);
+    if (!hn::AllTrue(d, hn::Lt(hn::Abs(shift), hn::Set(d, most_shift<T>)))) return false;
+    largest[i] = a;
+  }
+  for (std::size_t i = 0; i < vectors; ++i) {
+    const V before = hn::LoadU(d, rows[i * size].largest), a = largest[i];
+    if (!hn::AllFalse(d, hn::Gt(a, before))) {
+      hn::StoreU(a, d, rows[i * size].largest);
+      for (std::size_t r = 0; r < size; ++r) rows[i * size + r].raise();
+    }
+    const V shift = hn::IfThenElse(hn::Eq(a, hidden), hn::Zero(d), a);
+    const V turned = hn::Add(hn::Sub(unit, shift), hn::Set(d, Shift<T>::lift));
+    const V least = hn::Sub(hn::Sub(unit, turned), hn::Set(d, least_lifted<T>));
+    V even = hn::Zero(d), odd = even;
+    const auto add = [&](std::size_t key, V& to) HWY_ATTR {
+      const V power = power_of_two<true>(d, score(key, i * size), turned, least);
+      hn::StoreU(power, d, products + key * group + i * size);
+      to = hn::Add(to, power);
+    };
+    for (std::size_t j = 0; j + 2 <= keys; j += 2) {
+      add(j, even);
+      add(j + 1, odd);
+    }
+    if (keys % 2 != 0) add(keys - 1, even);
+    T* const total = rows[i * size].partial.total;
+    hn::StoreU(hn::Add(hn::LoadU(d, total), hn::Add(even, odd)), d, total);
+  }
+  return true;
 }
 
 // Wider values are measured before they are added, and so is what more queries read.
@@ -139,8 +206,8 @@ constexpr std::size_t read_together = 16;
 // Adds the values of a step, each times its power, and measures them on the way. Sums of values
 // that are not finite are dropped.
 template <std::size_t queries, class T>
-void add_and_measure_values(const T* const* powers, const PackedHead<T>& head, KeyStep<T>& keys,
-                            std::size_t width, T* const* sums) {
+void add_and_measure_values(const T* const* powers, KeyStep<T>& keys, std::size_t width,
+                            T* const* sums) {
   const hn::ScalableTag<T> d;
   HWY_ALIGN T own[queries][most_measured_width];
   T* to[queries];
@@ -153,13 +220,12 @@ void add_and_measure_values(const T* const* powers, const PackedHead<T>& head, K
   for (std::size_t j = 0; j < keys.present(); j += read_together) {
     const T* factors[queries];
     for (std::size_t i = 0; i < queries; ++i) factors[i] = powers[i] + j;
-    add_rows<queries>(factors, head.value_rows + keys.range.first + j,
-                      std::min(read_together, keys.present() - j), Range{0, width}, to, magnitude,
-                      nothing);
+    add_rows<queries>(factors, keys.value_rows + j, std::min(read_together, keys.present() - j),
+                      Range{0, width}, to, magnitude, nothing);
   }
   keys.largest_value = magnitude.largest();
   if (keys.largest_value == infinite<T>) {
-    keys.measure_values(head, width);
+    keys.measure_values(width);
     return;
   }
   for (std::size_t i = 0; i < queries; ++i) {
@@ -178,8 +244,8 @@ struct FiniteValues {
   std::size_t count;
   const std::size_t* places;  ///< null if all are
 
-  FiniteValues(const PackedHead<T>& head, const KeyStep<T>& keys)
-      : rows(keys.all_finite ? head.value_rows + keys.range.first : keys.values.data()),
+  explicit FiniteValues(const KeyStep<T>& keys)
+      : rows(keys.all_finite ? keys.value_rows : keys.values.data()),
         count(keys.all_finite ? keys.present() : keys.count),
         places(keys.all_finite ? nullptr : keys.places.data()) {}
 
@@ -189,13 +255,18 @@ struct FiniteValues {
       for (std::size_t j = 0; j < count; ++j) powers[i][j] = powers[i][places[j]];
     }
   }
+  void gather_in_lanes(T* powers) const {
+    constexpr std::size_t group = rows_in_lanes<T>;
+    for (std::size_t j = 0; places != nullptr && j < count; ++j) {
+      std::copy_n(powers + places[j] * group, group, powers + j * group);
+    }
+  }
 };
 
 // Adds the keys of a step to some queries. With `measures`, which takes queries that see all keys,
 // these are measured on the way; returns false, without a change, if `fit` denies their lengths.
 template <std::size_t queries, bool measures, class T, class Fit>
-bool add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, KeyStep<T>& keys,
-              const Fit& fit) {
+bool add_keys(const QueryRow<T>* rows, KeyStep<T>& keys, const Fit& fit) {
   HWY_ALIGN T scores[queries][keys_at_a_time], room[keys_at_a_time];
   // 1. Products with the keys that any of the queries sees.
   const T* q[queries];
@@ -210,15 +281,14 @@ bool add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, KeyStep<T>& ke
   }
   if (any.empty()) return true;
   const HeadSizes& sizes = rows[0].block->sizes;
-  const T* const* const key_rows = head.key_rows + keys.range.first;
   if constexpr (measures) {
     LargestSquares<T> squares;
-    multiply_keys<queries>(q, key_rows, any, sizes.width, products, squares);
+    multiply_keys<queries>(q, keys.key_rows, any, sizes.width, products, squares);
     keys.longest_key = squares.length(sizes.width);
     if (!fit(keys.longest_key)) return false;
   } else {
     Unmeasured none;
-    multiply_keys<queries>(q, key_rows, any, sizes.width, products, none);
+    multiply_keys<queries>(q, keys.key_rows, any, sizes.width, products, none);
   }
   // 2. Their powers.
   T* sums[queries];
@@ -228,10 +298,10 @@ bool add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, KeyStep<T>& ke
   }
   // 3. The values, those that are finite one after the other.
   if constexpr (measures) {
-    add_and_measure_values<queries>(products, head, keys, sizes.value_width, sums);
+    add_and_measure_values<queries>(products, keys, sizes.value_width, sums);
     if (keys.all_finite) return true;
   }
-  const FiniteValues<T> values(head, keys);
+  const FiniteValues<T> values(keys);
   values.gather(products, queries);
   Unmeasured none;
   NothingAhead nothing;
@@ -240,72 +310,86 @@ bool add_keys(const QueryRow<T>* rows, const PackedHead<T>& head, KeyStep<T>& ke
   return true;
 }
 
-// add_keys() for queries that lie side by side in `packed`; with `measures`, values are measured
-// before powers are multiplied with them. Prefetches the `next` keys after the step and their
-// values on the way.
+// Adds values of a step to rows side by side: power j of row i is at powers[i · next + j · apart].
+// Each strip of their columns is read once for all rows.
+template <std::size_t apart, class T>
+void add_values_in_lanes(const QueryRow<T>* rows, const T* powers, std::size_t next,
+                         const FiniteValues<T>& values, RowsAhead<T>& ahead) {
+  Unmeasured none;
+  const std::size_t width = rows->block->sizes.value_width;
+  for (std::size_t column = 0; column < width; column += strip_columns<T>) {
+    const Range strip{column, std::min(column + strip_columns<T>, width)};
+    for (std::size_t i = 0; i < rows_in_lanes<T>; i += queries_together) {
+      const T* factors[queries_together];
+      T* sums[queries_together];
+      for (std::size_t r = 0; r < queries_together; ++r) {
+        factors[r] = powers + (i + r) * next;
+        sums[r] = rows[i + r].partial.sums;
+      }
+      add_rows<queries_together, apart>(factors, values.rows, values.count, strip, sums, none,
+                                        ahead);
+    }
+  }
+}
+
+// add_keys() for queries that lie side by side in `packed`; values are measured neither before nor
+// on the way. Prefetches the `next` keys after the step and their values.
 template <bool measures, class T, class Fit>
-bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, const PackedHead<T>& head,
-                       KeyStep<T>& keys, std::size_t next, const Fit& fit) {
+bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, KeyStep<T>& keys, std::size_t next,
+                       const Fit& fit) {
   constexpr std::size_t queries = rows_in_lanes<T>, tile = keys_in_lanes;
   if constexpr (!measures) {
     const auto sees_none = [&](const QueryRow<T>& one) { return one.own(keys.range).empty(); };
     if (std::all_of(rows, rows + queries, sees_none)) return true;
   }
-  HWY_ALIGN T products[keys_at_a_time * queries];
+  HWY_ALIGN T products[(keys_at_a_time + tile) * queries];
   HWY_ALIGN T scores[queries * keys_at_a_time];
   const HeadSizes& sizes = rows[0].block->sizes;
   const std::size_t count = keys.present();
-  const T* const* const key_rows = head.key_rows + keys.range.first;
-  const T* const* const value_rows = head.value_rows + keys.range.first;
-  // 1. Products, turned so that those of a query are one after the other.
-  const T* places[keys_at_a_time];
-  LargestSquares<T> key_squares, value_squares;
-  RowsAhead<T> keys_ahead(key_rows + count, next, sizes.width,
+  // 1. Products.
+  LargestSquares<T> squares;
+  RowsAhead<T> keys_ahead(keys.key_rows + count, next, sizes.width,
                           count / tile * steps_in_lanes<T>(sizes.width));
   for (std::size_t j = 0; j < count; j += tile) {
     const T* tile_rows[tile];
     for (std::size_t r = 0; r < tile; ++r) {
       const std::size_t at = std::min(j + r, count - 1);
-      tile_rows[r] = key_rows[at];
-      places[j + r] = products + (j + r) * queries;
+      tile_rows[r] = keys.key_rows[at];
       if constexpr (measures) {
         const hn::ScalableTag<T> d;
-        key_squares.see(squares_in_lanes(d, key_rows[at], sizes.width));
-        value_squares.see(squares_in_lanes(d, value_rows[at], sizes.value_width));
+        squares.see(squares_in_lanes(d, keys.key_rows[at], sizes.width));
       }
     }
     multiply_lanes<tile>(packed, tile_rows, sizes.width, products + j * queries, keys_ahead);
   }
   if constexpr (measures) {
-    keys.longest_key = key_squares.length(sizes.width);
+    keys.longest_key = squares.length(sizes.width);
     if (!fit(keys.longest_key)) return false;
-    keys.largest_value = value_squares.length(sizes.value_width);  // no value is larger
-    if (!values_fit(keys.largest_value, sizes.keys)) {
-      keys.measure_values(head, sizes.value_width);
-      if (!values_fit(keys.largest_value, sizes.keys)) return true;
-    }
   }
-  pack_columns<keys_at_a_time>(places, rounded_up(count, tile), queries, T(1), scores);
-  // 2. Their powers.
-  T *powers[queries], *sums[queries];
+  // 2. Their powers, where nothing hinders side by side as the products are, else one query after
+  // the other.
+  RowsAhead<T> values_ahead(keys.value_rows + count, next, sizes.value_width,
+                            count * (queries / queries_together) * strips<T>(sizes.value_width));
+  const FiniteValues<T> values(keys);
+  const auto as_they_are = [&](const QueryRow<T>& one) {
+    return one.plain() && one.sees_all(keys.range);
+  };
+  if (std::all_of(rows, rows + queries, as_they_are) &&
+      add_powers_in_lanes(rows, count, products)) {
+    values.gather_in_lanes(products);
+    add_values_in_lanes<queries>(rows, products, 1, values, values_ahead);
+    return true;
+  }
+  const T* places[keys_at_a_time];
+  for (std::size_t j = 0; j < count; ++j) places[j] = products + j * queries;
+  pack_columns<keys_at_a_time>(places, count, queries, T(1), scores);
+  T* powers[queries];
   for (std::size_t i = 0; i < queries; ++i) {
     powers[i] = scores + i * keys_at_a_time;
-    sums[i] = rows[i].partial.sums;
     add_powers(rows[i], keys.range, rows[i].own(keys.range), powers[i], products);
   }
-  // 3. The values: each strip of their columns is read once for all queries.
-  const FiniteValues<T> values(head, keys);
   values.gather(powers, queries);
-  Unmeasured none;
-  RowsAhead<T> values_ahead(value_rows + count, next, sizes.value_width,
-                            count * (queries / queries_together) * strips<T>(sizes.value_width));
-  for (std::size_t column = 0; column < sizes.value_width; column += strip_columns<T>) {
-    const Range strip{column, std::min(column + strip_columns<T>, sizes.value_width)};
-    for (std::size_t i = 0; i < queries; i += queries_together) {
-      add_rows<queries_together>(powers + i, values.rows, values.count, strip, sums + i, none,
-                                 values_ahead);
-    }
-  }
+  add_values_in_lanes<1>(rows, scores, keys_at_a_time, values, values_ahead);
   return true;
 }
 
@@ -369,22 +453,25 @@ void mark_out_of_range(T* partial, const HeadSizes& sizes) {
   *Partial<T>::at(partial, 0, sizes).total = out_of_range<T>;
 }
 
+// With `trusts_values`, sums of queries side by side tell afterwards whether a value was not finite
+// or too large, and then all is computed again.
 template <class T>
-void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedHead<T>& head,
-                     std::size_t first, std::size_t count, T* partials, std::size_t stride,
-                     bool& any_not_finite) {
+void attend_together(std::span<const QueryBlock<T>* const> blocks, const KeyPart<T>& part,
+                     bool trusts_values, T* partials, std::size_t stride, bool& any_not_finite) {
   const HeadSizes& sizes = blocks.front()->sizes;
-  std::array<std::array<T, few_queries>, blocks_together> largest;
   std::array<QueryLengths<T>, blocks_together> lengths;
   std::array<QueryRow<T>, blocks_together * few_queries> row;
+  std::array<T, row.size()> largest, shifts{}, totals{};
+  largest.fill(-infinite<T>);
   std::size_t rows = 0;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     T* const partial = partials + b * stride;
-    largest[b].fill(-infinite<T>);
     lengths[b] = QueryLengths<T>::of(*blocks[b]);
     std::fill_n(partial, partial_count(blocks[b]->queries, sizes), T(0));
     for (std::size_t i = 0; i < blocks[b]->queries; ++i) {
-      row[rows++] = {blocks[b], i, Partial<T>::at(partial, i, sizes), &largest[b][i]};
+      T* const sums = Partial<T>::at(partial, i, sizes).sums;
+      row[rows] = {blocks[b], i, {sums, &shifts[rows], &totals[rows]}, &largest[rows]};
+      ++rows;
     }
   }
   const PackedQueries<T> packed(row.data(), rows);
@@ -392,58 +479,68 @@ void attend_together(std::span<const QueryBlock<T>* const> blocks, const PackedH
   const std::size_t together = in_lanes                  ? rows_in_lanes<T>
                                : rows < queries_together ? 1
                                                          : queries_together;
+  const bool measures_on_the_way =
+      in_lanes ? trusts_values
+               : rows <= most_measuring_rows && sizes.value_width <= most_measured_width;
   const ScoreLimits limits = score_limits<T>(sizes.width, blocks.front()->mask.steepness);
   const auto all_fit = [&](T longest_key) {
     return std::all_of(lengths.begin(),
                        lengths.begin() + static_cast<std::ptrdiff_t>(blocks.size()),
                        [&](const QueryLengths<T>& own) { return own.fit(longest_key, limits); });
   };
-  for (std::size_t key = first; key < first + count; key += keys_at_a_time) {
+  for (std::size_t key = 0; key < part.count; key += keys_at_a_time) {
     KeyStep<T> keys;
-    keys.range = {key, std::min(key + keys_at_a_time, first + count)};
-    // 1. The first queries. Keys that all queries see are measured while they are read; many
-    // queries that do not lie side by side are faster after a pass that measures these and brings
-    // them into the cache.
-    const std::size_t next = std::min(keys_at_a_time, first + count - keys.range.end);
-    const auto sees_all = [&](const QueryRow<T>& one) {
-      const Range own = one.own(keys.range);
-      return own.first == 0 && own.end == keys.present();
-    };
+    const std::size_t end = std::min(key + keys_at_a_time, part.count);
+    keys.range = {part.first + key, part.first + end};
+    keys.key_rows = part.key_rows + key;
+    keys.value_rows = part.value_rows + key;
+    // 1. The first queries. Keys that all queries see are measured while they are read, and their
+    // values too, unless these are trusted to be finite; many queries that do not lie side by side
+    // are faster after a pass that measures both and brings them into the cache.
+    const std::size_t next = std::min(keys_at_a_time, part.count - end);
+    const auto sees_all = [&](const QueryRow<T>& one) { return one.sees_all(keys.range); };
     std::size_t i = 0;
-    if ((in_lanes || (rows <= most_measuring_rows && sizes.value_width <= most_measured_width)) &&
+    if (measures_on_the_way &&
         std::all_of(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(together), sees_all)) {
       const bool added =
-          in_lanes ? add_keys_in_lanes<true>(row.data(), packed.group(0), head, keys, next, all_fit)
-          : together == 1 ? add_keys<1, true>(row.data(), head, keys, all_fit)
-                          : add_keys<queries_together, true>(row.data(), head, keys, all_fit);
+          in_lanes ? add_keys_in_lanes<true>(row.data(), packed.group(0), keys, next, all_fit)
+          : together == 1 ? add_keys<1, true>(row.data(), keys, all_fit)
+                          : add_keys<queries_together, true>(row.data(), keys, all_fit);
       i = added ? together : 0;
     }
     if (i == 0) {
-      keys.measure_keys(head, sizes.width, all_fit);
+      keys.measure_keys(sizes.width, all_fit);
       if (!all_fit(keys.longest_key)) return mark_out_of_range(partials, sizes);
-      keys.measure_values(head, sizes.value_width);
+      keys.measure_values(sizes.value_width);
     }
     any_not_finite = any_not_finite || !keys.all_finite;
     if (!values_fit(keys.largest_value, sizes.keys)) return mark_out_of_range(partials, sizes);
     // 2. The others.
     for (; i < packed.rows(); i += rows_in_lanes<T>) {
-      add_keys_in_lanes<false>(row.data() + i, packed.group(i), head, keys, i == 0 ? next : 0,
-                               all_fit);
+      add_keys_in_lanes<false>(row.data() + i, packed.group(i), keys, i == 0 ? next : 0, all_fit);
     }
     for (; i + queries_together <= rows; i += queries_together) {
-      add_keys<queries_together, false>(row.data() + i, head, keys, all_fit);
+      add_keys<queries_together, false>(row.data() + i, keys, all_fit);
     }
-    for (; i < rows; ++i) add_keys<1, false>(row.data() + i, head, keys, all_fit);
+    for (; i < rows; ++i) add_keys<1, false>(row.data() + i, keys, all_fit);
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    T* const sums = row[i].partial.sums;
+    if (in_lanes && trusts_values && !all_finite(sums, sizes.value_width)) {
+      return attend_together(blocks, part, false, partials, stride, any_not_finite);
+    }
+    sums[sizes.value_width] = shifts[i];
+    sums[sizes.value_width + 1] = totals[i];
   }
 }
 
 template <class T>
-bool attend(std::span<const QueryBlock<T>* const> blocks, const PackedHead<T>& head,
-            std::size_t first, std::size_t count, T* partials, std::size_t stride) {
+bool attend(std::span<const QueryBlock<T>* const> blocks, const KeyPart<T>& part, T* partials,
+            std::size_t stride) {
   bool any_not_finite = false;
   for (std::size_t b = 0; b < blocks.size(); b += blocks_together) {
-    attend_together(blocks.subspan(b, std::min(blocks_together, blocks.size() - b)), head, first,
-                    count, partials + b * stride, stride, any_not_finite);
+    attend_together(blocks.subspan(b, std::min(blocks_together, blocks.size() - b)), part, true,
+                    partials + b * stride, stride, any_not_finite);
   }
   return any_not_finite;
 }
@@ -501,15 +598,13 @@ BlockOutcome merge(const QueryBlock<T>& block, const PackedHead<T>& head, T* par
 
 }  // namespace
 
-bool attend_float_keys(std::span<const QueryBlock<float>* const> blocks,
-                       const PackedHead<float>& head, std::size_t first, std::size_t count,
+bool attend_float_keys(std::span<const QueryBlock<float>* const> blocks, const KeyPart<float>& part,
                        float* partials, std::size_t stride) {
-  return attend(blocks, head, first, count, partials, stride);
+  return attend(blocks, part, partials, stride);
 }
 bool attend_double_keys(std::span<const QueryBlock<double>* const> blocks,
-                        const PackedHead<double>& head, std::size_t first, std::size_t count,
-                        double* partials, std::size_t stride) {
-  return attend(blocks, head, first, count, partials, stride);
+                        const KeyPart<double>& part, double* partials, std::size_t stride) {
+  return attend(blocks, part, partials, stride);
 }
 BlockOutcome merge_floats(const QueryBlock<float>& block, const PackedHead<float>& head,
                           float* partials, std::size_t parts) {
@@ -531,15 +626,13 @@ ATTN_FOR_TARGETS(attend_double_keys);
 ATTN_FOR_TARGETS(merge_floats);
 ATTN_FOR_TARGETS(merge_doubles);
 
-bool attend_keys(std::span<const QueryBlock<float>* const> blocks, const PackedHead<float>& head,
-                 std::size_t first, std::size_t count, float* partials,
-                 std::size_t stride) noexcept {
-  return ATTN_OF_TARGET(attend_float_keys)(blocks, head, first, count, partials, stride);
+bool attend_keys(std::span<const QueryBlock<float>* const> blocks, const KeyPart<float>& part,
+                 float* partials, std::size_t stride) noexcept {
+  return ATTN_OF_TARGET(attend_float_keys)(blocks, part, partials, stride);
 }
-bool attend_keys(std::span<const QueryBlock<double>* const> blocks, const PackedHead<double>& head,
-                 std::size_t first, std::size_t count, double* partials,
-                 std::size_t stride) noexcept {
-  return ATTN_OF_TARGET(attend_double_keys)(blocks, head, first, count, partials, stride);
+bool attend_keys(std::span<const QueryBlock<double>* const> blocks, const KeyPart<double>& part,
+                 double* partials, std::size_t stride) noexcept {
+  return ATTN_OF_TARGET(attend_double_keys)(blocks, part, partials, stride);
 }
 
 BlockOutcome merge_partials(const QueryBlock<float>& block, const PackedHead<float>& head,

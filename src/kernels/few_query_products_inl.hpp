@@ -123,9 +123,10 @@ struct NothingAhead {
   HWY_INLINE void next() {}
 };
 
-// sums[i] += Σ_j factors[i][j] rows[j] over up to `keys_at_a_time` rows, some vectors of columns.
-// Rows that are measured come from memory: those behind them are prefetched line by line.
-template <std::size_t queries, std::size_t vectors, class T, class Measured, class Ahead>
+// sums[i] += Σ_j factors[i][j · apart] rows[j] over up to `keys_at_a_time` rows, some vectors of
+// columns. Rows that are measured come from memory: those behind them are prefetched line by line.
+template <std::size_t queries, std::size_t vectors, std::size_t apart, class T, class Measured,
+          class Ahead>
 HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::size_t count,
                             std::size_t column, T* const* sums, Measured& measured, Ahead& ahead) {
   const hn::ScalableTag<T> d;
@@ -154,7 +155,7 @@ HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::
     for (std::size_t v = 0; v < vectors; ++v) measured.see(value[v]);
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < queries; ++i) {
-      const V factor = hn::Set(d, factors[i][j]);
+      const V factor = hn::Set(d, factors[i][j * apart]);
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < vectors; ++v) to[i][v] = hn::MulAdd(factor, value[v], to[i][v]);
     }
@@ -177,8 +178,9 @@ HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::
   }
 }
 
-// sums[i] += Σ_j factors[i][j] rows[j] over up to `keys_at_a_time` rows, in a range of columns.
-template <std::size_t queries, class T, class Measured, class Ahead>
+// sums[i] += Σ_j factors[i][j · apart] rows[j] over up to `keys_at_a_time` rows, in a range of
+// columns.
+template <std::size_t queries, std::size_t apart = 1, class T, class Measured, class Ahead>
 void add_rows(const T* const* factors, const T* const* rows, std::size_t count,
               const Range& columns, T* const* sums, Measured& seen, Ahead& given) {
   constexpr std::size_t size = lanes_of<T>;
@@ -186,17 +188,17 @@ void add_rows(const T* const* factors, const T* const* rows, std::size_t count,
   Ahead ahead = given;
   std::size_t k = columns.first;
   for (; k + 4 * size <= columns.end; k += 4 * size) {
-    add_columns<queries, 4>(factors, rows, count, k, sums, measured, ahead);
+    add_columns<queries, 4, apart>(factors, rows, count, k, sums, measured, ahead);
   }
   for (; k + size <= columns.end; k += size) {
-    add_columns<queries, 1>(factors, rows, count, k, sums, measured, ahead);
+    add_columns<queries, 1, apart>(factors, rows, count, k, sums, measured, ahead);
   }
   for (; k < columns.end; ++k) {
     for (std::size_t j = 0; j < count; ++j) measured.see(rows[j][k]);
     for (std::size_t i = 0; i < queries; ++i) {
       T even = 0, odd = 0;
       for (std::size_t j = 0; j < count; ++j) {
-        (j % 2 == 0 ? even : odd) += factors[i][j] * rows[j][k];
+        (j % 2 == 0 ? even : odd) += factors[i][j * apart] * rows[j][k];
       }
       sums[i][k] += even + odd;
     }

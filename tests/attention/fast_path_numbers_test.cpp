@@ -67,7 +67,7 @@ TEST_CASE("matrix tiles are as precise as vectors of floats") {
 TEST_CASE("scores far beyond the exponents of their type are shifted to where they can be summed") {
   on_every_target([] {
     RandomRequests random(14);
-    for (const std::size_t queries : {3, 40}) {
+    for (const std::size_t queries : {3, 8, 40}) {
       for (const std::size_t width : {2, 20, 33}) {
         // Differences of 4096 between scores: all weights but the largest are exactly 0 or 1, and
         // in the single precision of scores about 2²⁶ a unit in the last place is 4.
