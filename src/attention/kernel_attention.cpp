@@ -87,7 +87,8 @@ class KernelAttention {
 
  private:
   void compute_heads() {
-    block_queries_ = kernel_.block_queries(sizes_);
+    block_queries_ =
+        kernel_.block_queries(sizes_, geometry_.batch * geometry_.heads * geometry_.queries);
     if (!pooled_) blocks_ = (geometry_.queries + block_queries_ - 1) / block_queries_;
     const std::size_t heads = geometry_.batch * geometry_.kv_heads;
     const std::size_t threads = thread_count(request_.threads);

@@ -140,6 +140,7 @@ Kernel<T, R> kernel_of(KernelKind kind) {
       return {packed_rows<T>(),
               96,
               wide,
+              0,
               true,
               [](Sizes sizes, bool, std::size_t) {
                 return kernels::weights_scratch_count<T, R>(sizes);
@@ -149,6 +150,7 @@ Kernel<T, R> kernel_of(KernelKind kind) {
       return {packed_rows<T>(),
               96,
               wide,
+              0,
               false,
               [](Sizes, bool, std::size_t) -> std::size_t { return 0; },
               nullptr};
@@ -156,12 +158,14 @@ Kernel<T, R> kernel_of(KernelKind kind) {
       return {packed_small_rows<T>(),
               128,
               128,
+              0,
               false,
               [](Sizes sizes, bool, std::size_t) { return kernels::small_scratch_count<T>(sizes); },
               &attend_small<T, R>};
     case KernelKind::tile_blocks:
       return {split_tiles<T>(),
               96,
+              128,
               kernels::split_query_block,
               false,
               [](Sizes sizes, bool weights, std::size_t) {
@@ -169,15 +173,16 @@ Kernel<T, R> kernel_of(KernelKind kind) {
               },
               &attend_tiles<T, R>};
     case KernelKind::rounded:
-      return {packed_rows<T>(), 96, wide, false, scratch_of_rounded, &attend_rounded<T, R>};
+      return {packed_rows<T>(), 96, wide, 0, false, scratch_of_rounded, &attend_rounded<T, R>};
     case KernelKind::rounded_pairs:
-      return {pairs<T>(), 96, 96, false, scratch_of_rounded, &attend_rounded<T, R>};
+      return {pairs<T>(), 96, 96, 0, false, scratch_of_rounded, &attend_rounded<T, R>};
     case KernelKind::blocks:
       break;
   }
   return {packed_rows<T>(),
           96,
           wide,
+          0,
           false,
           [](Sizes sizes, bool, std::size_t bins) {
             return kernels::attention_scratch_count<T>(sizes, bins);

@@ -76,7 +76,7 @@ struct QueryTask {
 
   const KernelInputs<T>& inputs;
   std::size_t batch, head, first_query;
-  std::array<std::uint32_t, kernels::query_block> starts{}, ends{};
+  std::array<std::uint32_t, kernels::most_block_queries> starts{}, ends{};
   kernels::QueryBlock<T> block{};
   std::vector<std::uint8_t> hidden;  ///< [queries, keys] with a score of −∞, or empty
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,8 +12,10 @@
 
 namespace attn::kernels {
 
-/// Largest number of queries in a block: whole strips of 12 or 6.
-constexpr std::size_t query_block = 132;
+/// Largest number of queries in a block: whole strips of 12 or 6; and in one for matrix tiles,
+/// whole strips of 32.
+constexpr std::size_t query_block = 132, split_query_block = 256;
+constexpr std::size_t most_block_queries = std::max(query_block, split_query_block);
 
 /// Terms of BlockMask::terms that may be read beyond those of any query and key, on either side.
 constexpr std::size_t distance_margin = 64;
@@ -57,7 +60,8 @@ struct BlockMask {
   double steepness = 1;
 };
 
-/// Up to query_block queries of one query head. Strides count numbers of T between rows.
+/// Up to query_block queries of one query head, or split_query_block for attend_split_block().
+/// Strides count numbers of T between rows.
 template <class T>
 struct QueryBlock {
   HeadSizes sizes;
@@ -231,9 +235,6 @@ BlockOutcome attend_small_block(const QueryBlock<double>& block, const PackedHea
                                 double* scratch) noexcept;
 
 // split_attention.cpp: matrix tiles (matrix_tile.hpp) on floats split into three bfloat16.
-
-/// Largest number of queries per call of attend_split_block(): whole strips of 32.
-constexpr std::size_t split_query_block = 128;
 
 /// Whether matrix tiles are in use and heads of these sizes fill them.
 bool splits(const HeadSizes& sizes) noexcept;

@@ -195,7 +195,7 @@ class OnlineSoftmax {
 
   BlockOutcome finish(BinnedRows<T>* binned) {
     BlockOutcome outcome;
-    std::array<T, query_block> factors, shifts;
+    std::array<T, most_block_queries> factors, shifts;
     for (std::size_t i = 0; i < block_.queries; ++i) {
       const double of_keys = sums_.sum_of_lanes(first_total_ + i * lanes_of<T>);
       if (of_keys == 0) ++outcome.empty_rows;
@@ -238,8 +238,8 @@ class OnlineSoftmax {
   std::size_t first_total_;
   LongSums<T> sums_;
   T* room_;
-  std::array<T, query_block> largest_;
-  std::array<Shift<T>, query_block> shift_;
+  std::array<T, most_block_queries> largest_;
+  std::array<Shift<T>, most_block_queries> shift_;
 };
 
 }  // namespace attn::kernels::HWY_NAMESPACE

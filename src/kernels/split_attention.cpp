@@ -26,7 +26,6 @@ namespace {
 // Queries of a strip and keys of a block, whose scores and powers stay near the first-level cache.
 constexpr std::size_t strip_rows = 2 * tile_side, key_step = 128;
 constexpr std::size_t most_strips = split_query_block / strip_rows;
-static_assert(split_query_block <= query_block);
 
 class SplitBlock : OnlineSoftmax<float> {
  public:
