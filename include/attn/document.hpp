@@ -47,8 +47,10 @@ struct DocumentOptions {
   std::vector<std::string> heads_off;
   /// Numbers in the place of their outputs: "zero" or "mean", over all tokens of the texts.
   std::optional<std::string> ablate;
-  std::optional<std::string> patch;      ///< text that the output of a part of the model comes from
-  std::optional<std::string> patch_at;   ///< that part: "2.1", "2.feed_forward", "2.residual:3,4"
+  std::optional<std::string> patch;  ///< text that the output of a part of the model comes from
+  /// Parts that come from it: "2.1", "2.attention", "2.feed_forward", "2.residual:3,4",
+  /// "embedding".
+  std::vector<std::string> patch_at;
   std::optional<std::size_t> generate;   ///< tokens to generate after the texts
   std::optional<std::string> continued;  ///< a text in the place of a generated one
   /// Parts of the texts whose shares of the answer's attention are wanted.

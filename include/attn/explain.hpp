@@ -37,9 +37,10 @@ struct ExplainOptions {
   /// for the likeliest.
   bool why = false;
   std::optional<std::string> logit;
-  std::optional<std::size_t> split_query;  ///< of both; absent = the last token
-  std::optional<std::size_t> key;          ///< of the score; absent = that of the largest weight
-  MapRequest maps;                         ///< choice among existing maps
+  std::optional<std::string> against_logit;  ///< as in WhyOptions
+  std::optional<std::size_t> split_query;    ///< of both; absent = the last token
+  std::optional<std::size_t> key;            ///< of the score; absent = that of the largest weight
+  MapRequest maps;                           ///< choice among existing maps
   ExplanationFormat format = ExplanationFormat::text;
 };
 

@@ -17,6 +17,7 @@
 #include "attn/plot.hpp"
 #include "attn/statistics.hpp"
 #include "attn/tensor.hpp"
+#include "attn/why.hpp"
 
 namespace attn {
 
@@ -47,9 +48,16 @@ struct HeadsOptions {
   std::size_t induction_samples = 4;  ///< number of such texts
   /// Layers whose heads are switched off one by one, to compare the predictions.
   std::vector<std::size_t> without_heads_of;
-  /// Two tokens, by their texts or ids, whose logits' difference is taken where the document names
-  /// another text to patch from and no part of the model. Empty = the likeliest after both texts.
-  std::vector<std::string> logit_difference;
+  /// Tokens, by their texts or ids or an empty text for the likeliest: of a lens the one whose rank
+  /// and probability each layer gives; of a corpus the one whose logit is split; of a patch without
+  /// a part of the model, which every part takes in its turn, the one whose logit counts. The logit
+  /// of `against_logit` is taken away from it. Absent = none; of a patch, the likeliest after the
+  /// text, and after the other text.
+  std::optional<std::string> logit, against_logit;
+  /// Parts of the model that are patched in their turn where the document names another text and no
+  /// part. Empty = heads.
+  std::vector<PatchedPart> sweep;
+  bool by_position = false;  ///< whether parts of heads are patched position by position
   /// Folder of tensors, tables and pictures; absent = nothing is written.
   std::optional<std::filesystem::path> out;
   bool plots = false;      ///< whether pictures are drawn into `out`
@@ -84,13 +92,22 @@ struct HeadDifference {
   double divergence = 0;
 };
 
-/// Effect of each head on the difference of two logits at the last position, if its output comes
-/// from another text.
+/// The difference of two logits at the last position, if parts of the model come from another text
+/// one at a time.
+struct PatchSweep {
+  PatchedPart part = PatchedPart::heads;
+  /// Whether columns are positions: of each layer, or of each head. Else they are the heads of each
+  /// layer.
+  bool by_position = false;
+  std::vector<std::string> rows;             ///< "0", "decoder.0"… or "0.1"…
+  std::vector<std::vector<double>> patched;  ///< the difference by row and column
+};
+
+/// Effects of parts of a model on the difference of two logits.
 struct HeadPatches {
-  std::string token, other;                  ///< the logit of the first minus that of the second
-  double own = 0, source = 0;                ///< the difference in the text, and in the other text
-  std::vector<std::string> layers;           ///< "0", "decoder.0"…
-  std::vector<std::vector<double>> patched;  ///< the difference by layer and head
+  std::string token, other;    ///< the logit of the first minus that of the second
+  double own = 0, source = 0;  ///< the difference in the text, and in the other text
+  std::vector<PatchSweep> sweeps;
 };
 
 /// Results of the induction test: a row for each head with the weights on the previous token, on
@@ -104,6 +121,19 @@ struct InductionHeads {
 struct LensTokens {
   std::size_t sample = 0, layer = 0, position = 0;
   std::vector<Prediction::Token> likeliest;
+};
+
+/// One token as the states at a position would predict it: its logit, or the difference of two
+/// logits, its probability, and how many tokens have larger logits.
+struct TracedState {
+  std::size_t sample = 0, position = 0;
+  std::string state;  ///< "embedding", "0.attention" behind an attention, "0.residual"
+  double logit = 0, probability = 0;
+  std::size_t rank = 0;
+};
+struct TokenTrace {
+  std::string token, against;  ///< an empty one: no difference
+  std::vector<TracedState> states;
 };
 
 /// Shares of parts of the texts in the attention of the tokens that are generated after them.
@@ -122,6 +152,8 @@ struct HeadsOutcome {
   std::optional<HeadPatches> patches;
   std::vector<InductionHeads> induction;
   std::vector<LensTokens> lens;
+  std::optional<TokenTrace> trace;          ///< of a lens and a named token
+  std::vector<std::vector<double>> losses;  ///< of each sample's tokens from the second on
   std::optional<AnswerShareTable> shares;
   std::vector<std::vector<std::string>> tokens;  ///< a list for each sample; empty if unknown
   std::vector<std::string> warnings;
@@ -181,9 +213,6 @@ struct HeadsCorpusOptions {
   /// Number of first positions whose mean maps are computed, of attentions of a text over itself;
   /// absent = none.
   std::optional<std::size_t> average;
-  /// Token whose logit at the last position of each text is split, as WhyOptions::logit names it;
-  /// absent = none.
-  std::optional<std::string> logit;
   double seconds_between = 5;  ///< between two times that the sums are saved
 };
 

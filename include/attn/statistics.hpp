@@ -79,7 +79,8 @@ enum class HeadAnalysis {
   distances,
   induction,
   contacts,
-  last = contacts  ///< the last enumerator
+  loss,
+  last = loss  ///< the last enumerator
 };
 
 struct HeadAnalysisInfo {

@@ -1,6 +1,7 @@
 #include "attention/projected_attention.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -226,6 +227,10 @@ Tensor apply_in(DType precision, const StoredLinear& linear, const Tensor& rows,
 }  // namespace
 
 void KeyValueCache::Room::append(const Tensor& added, std::size_t at) {
+  if (added.shape()[0] > 1) {
+    several = several ? concatenated(std::array{several, added}, 1) : added;
+    return;
+  }
   if (!bytes) {
     width = added.shape().back();
     dtype = added.dtype();
@@ -242,6 +247,7 @@ void KeyValueCache::Room::append(const Tensor& added, std::size_t at) {
 }
 
 Tensor KeyValueCache::Room::all(std::size_t length) const {
+  if (several) return several;
   return Tensor::borrowed({1, length, width}, dtype, bytes.get(), bytes);
 }
 

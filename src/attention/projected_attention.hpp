@@ -55,21 +55,22 @@ struct AttentionWeights {
   AttentionWeights(const Projections& projections);  // NOLINT(google-explicit-constructor)
 };
 
-/// Key-value cache of one text that is read part by part. Keys and values are as wide as all heads
-/// together, and neither normed head by head nor rotated, so that what depends on the length of the
-/// text is right for each length.
+/// Key-value cache of one text that is read part by part, or of B texts of one length. Keys and
+/// values are as wide as all heads together, and neither normed head by head nor rotated, so that
+/// what depends on the length of the text is right for each length.
 class KeyValueCache {
  public:
   std::size_t length() const noexcept { return length_; }
-  Tensor key() const { return key_.all(length_); }      ///< [1,L,G·d]
-  Tensor value() const { return value_.all(length_); }  ///< [1,L,G·dv]
+  Tensor key() const { return key_.all(length_); }      ///< [B,L,G·d]
+  Tensor value() const { return value_.all(length_); }  ///< [B,L,G·dv]
 
-  /// Adds the rows of further tokens, [1,n,G·d] and [1,n,G·dv], of one type for all.
+  /// Adds the rows of further tokens, [B,n,G·d] and [B,n,G·dv], of one type for all.
   void append(const Tensor& key, const Tensor& value);
 
  private:
   // Memory that doubles when it is full. Tensors of fewer rows go on to refer to it.
   struct Room {
+    Tensor several;  // of several texts, which are copied as they grow
     std::shared_ptr<std::byte> bytes;
     std::size_t rows = 0, width = 0;
     DType dtype = DType::float32;

@@ -73,7 +73,8 @@ void describe(const RunOptions& run, Description& description) {
   description.add("RunOptions::plots", plots, plots_chosen, most_weights_for_heatmap);
   description.add("RunOptions::format", format);
   description.add("RunOptions::only", only);
-  if (why) description.add("WhyOptions", why.head, why.query, why.key, why.logit);
+  if (why)
+    description.add("WhyOptions", why.head, why.query, why.key, why.logit, why.against_logit);
   describe(selection, description);
   describe(plot, description);
 }

@@ -77,8 +77,14 @@ void add_texts(Flags& flags, DocumentOptions& options);
 /// Adds --layers and --logits, the choice among a model's results.
 void add_model_results(Flags& flags, DocumentOptions& options);
 
-/// Adds --logit and --key, the choice of the numbers of a model that are split into parts.
-void add_why(Flags& flags, std::optional<std::string>& logit, std::optional<std::size_t>& key);
+/// The tokens whose logits are read: the second one's logit is taken away from the first one's.
+struct LogitNames {
+  std::optional<std::string>&logit, &against;
+};
+/// Adds --logit, with that meaning, and --against-logit.
+void add_logits(Flags& flags, LogitNames to, const std::string& meaning);
+/// Adds these and --key, the choice of the numbers of a model that are split into parts.
+void add_why(Flags& flags, LogitNames logits, std::optional<std::size_t>& key);
 
 /// Takes a layer of a document or of maps, "3" or "encoder.3"; returns whether the text names one.
 bool take_layer(const std::string& text, ExplainOptions& options);

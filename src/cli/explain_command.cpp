@@ -150,7 +150,7 @@ Command explain_command() {
              if (!text.empty()) take_head_of_layer("--why", text, options);
            })
       .optional_value = true;
-  add_why(flags, options.logit, options.key);
+  add_why(flags, {options.logit, options.against_logit}, options.key);
   flags.toggle("--csv", given->csv,
                translated("For --why or --logit: print a row for each pair of parts, or part"));
   flags.need({"--csv"}, {"--why", "--logit"});

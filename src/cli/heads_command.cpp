@@ -112,12 +112,6 @@ int read(const GivenHeads& given) {
     throw Error(ErrorKind::usage, translated("--csv and --json are given together"),
                 "attn-cli heads", translated("choose one of them"));
   }
-  if (options.logit && options.corpus.empty() && !given.merge) {
-    throw Error(ErrorKind::usage, translated("contributions to logits are summed up over a corpus"),
-                "--logit",
-                translated("add --corpus, or split the logit of one text with attn-cli run "
-                           "--logit"));
-  }
   if (given.against) return compare_two(heads, given);
   return given.merge || !options.corpus.empty() ? read_many(std::move(options), given)
                                                 : read_one(heads, given);
@@ -232,8 +226,20 @@ void add_analyses(Flags& flags, HeadsOptions& options) {
                        "logit of the first token minus that of the second is compared (default: "
                        "the likeliest tokens after both texts)"),
             [&](const std::string& text) {
-              options.logit_difference = quoted_list("--logit-difference", text);
+              const std::vector<std::string> two = quoted_list("--logit-difference", text);
+              if (two.size() != 2) {
+                throw Error(ErrorKind::usage, translated("a difference is of two logits"),
+                            "--logit-difference", translated("give two tokens"));
+              }
+              options.logit = two[0];
+              options.against_logit = two[1];
             });
+  add_list(flags, "--sweep", patched_parts(),
+           translated("With --patch and without --at: the parts that are patched one at a time, "
+                      "those of layers at each position (default heads)"),
+           [&](std::size_t at) { options.sweep.push_back(patched_parts()[at].part); });
+  flags.toggle("--by-position", options.by_position,
+               translated("Patch parts of heads at each position by itself"));
 }
 
 // Readings of many texts: which of them, and how much of them stays. The output's group begins
@@ -243,11 +249,10 @@ void add_corpus(Flags& flags, GivenHeads& given) {
   flags.add("--corpus", "FILE",
             translated("Texts for the model, one per line, or .jsonl with {\"text\": …}"),
             [&](const std::string& text) { corpus.corpus = text; });
-  flags
-      .text("--logit", corpus.logit, "TOKEN",
-            translated("With --corpus: sum up what each part of the model adds to the logit of a "
-                       "token after each text (default: the likeliest token)"))
-      .optional_value = true;
+  add_logits(flags, {corpus.heads.logit, corpus.heads.against_logit},
+             translated("Token of a lens, its rank and probability in each layer; of --patch; or, "
+                        "with --corpus, whose logit after each text is summed up part by part "
+                        "(default: the likeliest token)"));
   flags
       .add(
           "--average", "N",

@@ -13,14 +13,14 @@
 namespace attn::cli {
 namespace {
 
-// The text, if it names a layer and a head.
-const std::string& head_of_layer(const std::string& text) {
-  const std::size_t point = text.rfind('.');
-  if (point == std::string::npos || point == 0) {
+// The text, if it ends as the name of a head, a layer or a feed-forward does.
+const std::string& part_that_is_off(const std::string& text) {
+  const std::string last = text.substr(text.rfind('.') + 1);  // npos + 1 = 0
+  if (last.empty()) {
     throw wrong_value("--heads-off", text,
-                      translated("a layer and a head such as 5.1, or encoder.5.1"));
+                      translated("a head such as 5.1 or encoder.5.1, a layer or 5.feed_forward"));
   }
-  whole_number("--heads-off", text.substr(point + 1));
+  if (last != "feed_forward" && last != "attention") whole_number("--heads-off", last);
   return text;
 }
 
@@ -109,8 +109,9 @@ void add_model(Flags& flags, DocumentOptions& options) {
       .repeats = true;
   flags
       .add("--heads-off", "LAYER.HEAD",
-           translated("Head whose output is set to zeros, such as 5.1; repeatable"),
-           [&](const std::string& text) { options.heads_off.push_back(head_of_layer(text)); })
+           translated("Head whose output is set to zeros, such as 5.1, or all heads of a layer, 5, "
+                      "or 5.feed_forward; repeatable"),
+           [&](const std::string& text) { options.heads_off.push_back(part_that_is_off(text)); })
       .repeats = true;
   flags
       .text("--ablate", options.ablate, "WAY",
@@ -119,9 +120,13 @@ void add_model(Flags& flags, DocumentOptions& options) {
       .words = {"zero", "mean"};
   flags.text("--patch", options.patch, "OTHER",
              translated("Activation patching: take the output of --at from this text"));
-  flags.text("--at", options.patch_at, "PLACE",
-             translated("Part for --patch: a head 2.1, 2.feed_forward or the states 2.residual, "
-                        "with positions 2.1:3,4 or at all"));
+  flags
+      .add("--at", "PLACE",
+           translated("Part for --patch: a head 2.1, all heads 2.attention, 2.feed_forward, the "
+                      "states 2.residual or embedding, with positions 2.1:3,4 or at all; "
+                      "repeatable"),
+           [&](const std::string& text) { options.patch_at.push_back(text); })
+      .repeats = true;
   flags.count(
       "--generate", options.generate, "N",
       translated("Generate up to N tokens after the text, the likeliest each time, and read "
@@ -193,12 +198,21 @@ void take_head_of_layer(const std::string& flag, const std::string& text, Explai
   options.head = whole_number(flag, text.substr(point + 1));
 }
 
-void add_why(Flags& flags, std::optional<std::string>& logit, std::optional<std::size_t>& key) {
-  flags
-      .text("--logit", logit, "TOKEN",
-            translated("Split the logit of a token, by its text or id, among heads, feed-forwards "
-                       "and the tokens that heads read (default: the likeliest token)"))
-      .optional_value = true;
+void add_logits(Flags& flags, LogitNames to, const std::string& meaning) {
+  flags.text("--logit", to.logit, "TOKEN", meaning).optional_value = true;
+  flags.add("--against-logit", "TOKEN",
+            translated("Take the logit of this token away from that of --logit, so that the "
+                       "difference counts"),
+            [to](const std::string& text) {
+              to.against = text;
+              if (!to.logit) to.logit = "";
+            });
+}
+
+void add_why(Flags& flags, LogitNames logits, std::optional<std::size_t>& key) {
+  add_logits(flags, logits,
+             translated("Split the logit of a token, by its text or id, among heads, feed-forwards "
+                        "and the tokens that heads read (default: the likeliest token)"));
   flags.add("--key", "N", translated("Key whose scores are split, counted from 0"),
             [&key](const std::string& text) { key = position_of("--key", text); });
   flags.need({"--key"}, {"--why"});

@@ -169,7 +169,7 @@ Command run_command() {
   command.flags.text(
       "--why", why.head, "LAYER.HEAD",
       translated("Split the scores of a head of a model among what the layers before it wrote"));
-  add_why(command.flags, why.logit, why.key);
+  add_why(command.flags, {why.logit, why.against_logit}, why.key);
   command.flags.begin_group(FlagGroup::output);
   command.flags.text("--gradient", given->options.document.gradient, "FILE",
                      translated("Gradient of the output; the gradients of everything it was "

@@ -10,6 +10,7 @@
 
 #include "images/decoding.hpp"
 #include "io/tensor_formats.hpp"
+#include "models/model_place.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -150,18 +151,26 @@ JsonValue json(const std::vector<Element>& elements) {
   return json_of(std::move(list));
 }
 
-// Heads by the names of their layers, of names such as "2.1". Throws for another name.
-std::map<std::string, std::vector<std::size_t>> heads_by_layer(
+// Heads by the names of their layers, of names such as "2.1"; absent of a whole layer or a
+// feed-forward. Throws for another name.
+std::map<std::string, std::optional<std::vector<std::size_t>>> heads_by_layer(
     const std::vector<std::string>& names) {
-  std::map<std::string, std::vector<std::size_t>> heads;
+  std::map<std::string, std::optional<std::vector<std::size_t>>> heads;
   for (const std::string& name : names) {
-    const std::size_t point = name.rfind('.');
-    std::size_t head = 0;
-    if (point == name.npos || !parse_number(std::string_view(name).substr(point + 1), head)) {
+    const auto place = ModelPlace::parse(name);
+    const bool feeds = place && place->part == ModelPlace::Part::feed_forward;
+    if (!place || !place->positions.empty() || !(feeds || place->is_attention())) {
       throw Error(ErrorKind::usage, translated("{1} names no head", in_quotes(name)),
-                  "DocumentOptions::heads_off", translated("give LAYER.HEAD, both from 0"));
+                  "DocumentOptions::heads_off",
+                  translated("give LAYER.HEAD, LAYER or LAYER.feed_forward, from 0"));
     }
-    heads[name.substr(0, point)].push_back(head);
+    const std::string part = feeds ? place->text() : place->whole().text();
+    auto& own = heads.try_emplace(part, std::vector<std::size_t>()).first->second;
+    if (!place->head) {
+      own.reset();
+    } else if (own) {
+      own->push_back(*place->head);
+    }
   }
   return heads;
 }
@@ -316,11 +325,15 @@ std::vector<Setting> settings(
   if (layers) set("DocumentOptions::layers", json(*layers));
   if (logits) set("DocumentOptions::logits", json(true));
   for (const auto& [layer, without] : heads_by_layer(heads_off)) {
-    set("DocumentOptions::heads_off", json(without), "heads_off", layer);
+    set("DocumentOptions::heads_off", without ? json(*without) : json(std::string("all")),
+        "heads_off", layer);
   }
   if (ablate) set("DocumentOptions::ablate", json(*ablate));
   if (patch) set("DocumentOptions::patch", json(*patch), "patch", "text");
-  if (patch_at) set("DocumentOptions::patch_at", json(*patch_at), "patch", "at");
+  if (!patch_at.empty()) {
+    set("DocumentOptions::patch_at", patch_at.size() == 1 ? json(patch_at.front()) : json(patch_at),
+        "patch", "at");
+  }
   if (generate) set("DocumentOptions::generate", json(*generate));
   if (continued) set("DocumentOptions::continued", json(*continued), "continue");
   if (!parts.empty()) {

@@ -87,18 +87,33 @@ void read_heads_off(const JsonValue& root, ModelRequest& request) {
   for (const JsonMember& member : expect_object(*value, "/heads_off").members()) {
     const std::string at = pointer_to("/heads_off", member.key);
     const auto place = ModelPlace::parse(member.key);
-    if (!place || !place->is_attention() || place->head || !has_stack(model, place->stack)) {
+    const bool feeds = place && place->part == ModelPlace::Part::feed_forward;
+    const bool whole = place && place->positions.empty() && !place->head;
+    if (!whole || !(feeds || place->is_attention()) || !has_stack(model, place->stack)) {
       throw input_error(
           translated("{1} is not a layer of the model", in_quotes(member.key)), at,
           model.encoder_decoder()
               ? translated("name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\"")
               : translated("name layers by their numbers, such as \"0\""));
     }
-    check_layer_with_map(stack_in(model, place->stack), place->layer, at);
-    if (!member.value.is(JsonValue::Type::array)) {
+    const ModelStack& stack = stack_in(model, place->stack);
+    const bool all = member.value.is(JsonValue::Type::string) && member.value.string() == "all";
+    if (feeds && all) {
+      check_layer(stack, place->layer, at);
+      request.options.heads_off.push_back(*place);
+      continue;
+    }
+    check_layer_with_map(stack, place->layer, at);
+    if (all) {
+      for (std::size_t head = 0; head < model.of(stack).heads; ++head) {
+        request.options.heads_off.push_back(place->with_head(head));
+      }
+      continue;
+    }
+    if (feeds || !member.value.is(JsonValue::Type::array)) {
       throw input_error(
           translated("expected a list of heads, found {1}", translated(type_text(member.value))),
-          at, translated("give a list of numbers such as [0, 3]"));
+          at, translated("give a list of numbers such as [0, 3], or \"all\""));
     }
     for (std::size_t i = 0; i < member.value.size(); ++i) {
       ModelPlace head = *place;
@@ -145,8 +160,15 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
       patch.ids.push_back(token.id);
     }
   }
-  if (const JsonValue* at = value->find("at")) {
-    patch.at = patch_place(expect_string(*at, "/patch/at"), model, "/patch/at");
+  const auto add_place = [&](const JsonValue& place, const std::string& where) {
+    patch.at.push_back(patch_place(expect_string(place, where), model, where));
+  };
+  if (const JsonValue* at = value->find("at"); at != nullptr && at->is(JsonValue::Type::array)) {
+    for (std::size_t i = 0; i < at->size(); ++i) {
+      add_place(at->element(i), pointer_to("/patch/at", i));
+    }
+  } else if (at != nullptr) {
+    add_place(*at, "/patch/at");
   }
   ModelTexts source;
   source.ids = {patch.ids};

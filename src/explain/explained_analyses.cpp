@@ -57,8 +57,8 @@ class AnalysedPosition {
 
   void check() const {
     const ModelFolder& folder = *request_.folder;
-    for (const HeadAnalysis analysis :
-         {HeadAnalysis::distances, HeadAnalysis::induction, HeadAnalysis::contacts}) {
+    for (const HeadAnalysis analysis : {HeadAnalysis::distances, HeadAnalysis::induction,
+                                        HeadAnalysis::contacts, HeadAnalysis::loss}) {
       if (!wants(analysis)) continue;
       throw Error(
           ErrorKind::usage,

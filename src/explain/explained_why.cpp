@@ -14,6 +14,7 @@
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "report/facts.hpp"
+#include "result/result_writer.hpp"
 #include "run/document_run.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
@@ -229,17 +230,47 @@ class ScoreWords {
   std::vector<double> of_query_, of_key_;
 };
 
-void explain_logit(const LogitSplit& split, const std::string& token, const PositionNames& tokens,
+/// The tokens or classes whose logits are split, in words.
+struct LogitWords {
+  std::string token, against;  // the other one is empty where there is none
+};
+
+// The title, and the sentence that says what is split.
+std::pair<std::string, std::string> introduction(const LogitSplit& split, const LogitWords& words,
+                                                 const std::string& at, bool capped) {
+  const auto& [token, against] = words;
+  const std::string number = shown_number(split.logit);
+  if (!split.against) {
+    if (split.label) {
+      return {translated("Why {1}", token),
+              translated("The logit of the class {1} is {2}.", token, number)};
+    }
+    return {translated("Why {1} after {2}", token, at),
+            capped
+                ? translated("The logit of {1} at {2}, before its cap, is {3}.", token, at, number)
+                : translated("The logit of {1} at {2} is {3}.", token, at, number)};
+  }
+  if (split.label) {
+    return {
+        translated("Why {1} and not {2}", token, against),
+        translated("The logit of the class {1} minus that of {2} is {3}.", token, against, number)};
+  }
+  return {translated("Why {1} and not {2} after {3}", token, against, at),
+          capped
+              ? translated("The logit of {1} minus that of {2} at {3}, before their caps, is {4}.",
+                           token, against, at, number)
+              : translated("The logit of {1} minus that of {2} at {3} is {4}.", token, against, at,
+                           number)};
+}
+
+void explain_logit(const LogitSplit& split, const LogitWords& words, const PositionNames& tokens,
                    const PositionNames& memory, bool capped, Explanation& to) {
-  to.part(split.label ? translated("Why {1}", token)
-                      : translated("Why {1} after {2}", token, tokens.in_prose(split.position)));
-  to.step(translated("The logit, part by part"));
-  to.paragraph(split.label ? translated("The logit of the class {1} is {2}.", token,
-                                        shown_number(split.logit))
-               : capped    ? translated("The logit of {1} at {2}, before its cap, is {3}.", token,
-                                        tokens.in_prose(split.position), shown_number(split.logit))
-                           : translated("The logit of {1} at {2} is {3}.", token,
-                                        tokens.in_prose(split.position), shown_number(split.logit)));
+  const auto [heading, sentence] =
+      introduction(split, words, tokens.in_prose(split.position), capped);
+  to.part(heading);
+  to.step(split.against ? translated("The difference, part by part")
+                        : translated("The logit, part by part"));
+  to.paragraph(sentence);
   const std::span<const double> parts = split.parts.values<double>();
   to.put(table_by_size(to, {{translated("part"), texts_of(split.places)}}, parts, split.logit,
                        parts_left_out));
@@ -281,9 +312,10 @@ std::string csv_of(const ScoreSplit& split) {
 
 // A row for each part, and for a head's one for each token that it reads.
 std::string csv_of(const LogitSplit& split) {
-  std::string text = "position,token,part,source,contribution\n";
-  const std::string place =
-      std::to_string(split.position) + "," + std::to_string(split.token) + ",";
+  std::string text = split.against ? "position,token,against,part,source,contribution\n"
+                                   : "position,token,part,source,contribution\n";
+  std::string place = std::to_string(split.position) + "," + std::to_string(split.token) + ",";
+  if (split.against) place += std::to_string(*split.against) + ",";
   const auto row = [&](const ModelPlace& part, const std::string& source, double number) {
     text.append(place).append(part.text()).append(",").append(source).append(",");
     text.append(number_text(number)).append("\n");
@@ -307,7 +339,7 @@ std::string csv_of(const LogitSplit& split) {
   return text;
 }
 
-Fact facts_of(const ScoreSplit& split, std::size_t strongest) {
+Fact facts_in_full(const ScoreSplit& split, std::size_t strongest) {
   const auto pair = [](const auto& one) { return Shape{one.first, one.second}; };
   return object({{"head", split.head.text()},
                  {"pairs", list_of(split.pairs, pair)},
@@ -319,11 +351,13 @@ Fact facts_of(const ScoreSplit& split, std::size_t strongest) {
                  {"parts", split.parts}});
 }
 
-Fact facts_of(const LogitSplit& split, const std::string& text) {
+Fact facts_in_full(const LogitSplit& split, const std::string& text, const std::string& against) {
   return object({{"position", split.position},
                  {"token", only_if(!split.label, split.token)},
                  {"class", if_given(split.label)},
                  {"text", text},
+                 {"against", against_of(split)},
+                 {"against_text", unless_empty(against)},
                  {"logit", split.logit},
                  {"names", texts_of(split.places)},
                  {"parts", split.parts},
@@ -357,7 +391,8 @@ void explain_named(const RunSplits& named, Explanation& to) {
         .explain(model.softcap.has_value());
   }
   if (const auto& logit = named.splits.logit)
-    explain_logit(*logit, named.token, own, encoder, model.logit_softcap.has_value(), to);
+    explain_logit(*logit, {named.token, named.against}, own, encoder,
+                  model.logit_softcap.has_value(), to);
 }
 
 class WhyExplanation {
@@ -381,11 +416,12 @@ class WhyExplanation {
         named_splits(std::move(splits), plan_, document_.name(), options_.sample);
     const auto& [scores, logit] = named.splits;
     if (options_.format == ExplanationFormat::json) {
-      outcome.text = json_text(
-          object({{"document", document_.name()},
-                  {"sample", options_.sample},
-                  {"why", scores ? facts_of(*scores, scores->strongest_pair()) : Fact::absent()},
-                  {"contribution", logit ? facts_of(*logit, named.token) : Fact::absent()}}));
+      outcome.text = json_text(object(
+          {{"document", document_.name()},
+           {"sample", options_.sample},
+           {"why", scores ? facts_in_full(*scores, scores->strongest_pair()) : Fact::absent()},
+           {"contribution",
+            logit ? facts_in_full(*logit, named.token, named.against) : Fact::absent()}}));
       return outcome;
     }
     Explanation to;
@@ -438,6 +474,7 @@ class WhyExplanation {
     if (options_.query_token) why.query = named_query(text, model);
     why.key = options_.key;
     why.logit = options_.logit;
+    why.against_logit = options_.against_logit;
     if (!options_.why) return why;
     const auto place = named_attention(options_, model);
     const std::size_t first = first_layer_with_map(model.stacks.front());

@@ -44,8 +44,8 @@ void describe(const HeadCounting& counting, Description& description) {
 
 void describe(const HeadsOptions& heads, Description& description) {
   const auto& [document, maps, statistics, counting, analyses, rollout, lens_tokens,
-               induction_length, induction_samples, without_heads_of, logit_difference, out, plots,
-               sample, format, plot, table] = heads;
+               induction_length, induction_samples, without_heads_of, logit, against_logit, sweep,
+               by_position, out, plots, sample, format, plot, table] = heads;
   // A corpus has all statistics, no analyses, and maps of documents alone.
   static_cast<void>(maps);
   static_cast<void>(statistics);
@@ -55,7 +55,8 @@ void describe(const HeadsOptions& heads, Description& description) {
   static_cast<void>(induction_length);
   static_cast<void>(induction_samples);
   static_cast<void>(without_heads_of);
-  static_cast<void>(logit_difference);
+  static_cast<void>(sweep);
+  static_cast<void>(by_position);
   // Sums are the same whatever is shown of them.
   static_cast<void>(out);
   static_cast<void>(plots);
@@ -65,12 +66,13 @@ void describe(const HeadsOptions& heads, Description& description) {
   static_cast<void>(table);
   describe(document, description);
   describe(counting, description);
+  description.add("HeadsOptions::logit", logit);
+  description.add("HeadsOptions::against_logit", against_logit);
 }
 
 // The options that the sums depend on.
 Description description_of(const HeadsCorpusOptions& options) {
-  const auto& [heads, corpus, out, shard, resume, kept, reach, average, logit, seconds_between] =
-      options;
+  const auto& [heads, corpus, out, shard, resume, kept, reach, average, seconds_between] = options;
   // The texts have a hash, and shards are compared apart.
   static_cast<void>(corpus);
   static_cast<void>(out);
@@ -82,7 +84,6 @@ Description description_of(const HeadsCorpusOptions& options) {
   description.add("HeadsCorpusOptions::kept", kept);
   description.add("HeadsCorpusOptions::reach", reach);
   description.add("HeadsCorpusOptions::average", average);
-  description.add("HeadsCorpusOptions::logit", logit);
   return description;
 }
 
@@ -239,6 +240,7 @@ class CorpusReading : DocumentWork {
       attempt(item, [&](const FileAccess&) {
         sums.add(own.numbers, line, asked_);
         sums.add(own.parts);
+        sums.of_differences = asked_.heads.against_logit.has_value();
         sums.warn(line, own.warnings);
       });
     }
@@ -272,16 +274,17 @@ class CorpusReading : DocumentWork {
                  own.numbers.push_back(text_numbers(map, asked_));
                });
     own.warnings.insert(own.warnings.end(), more.begin(), more.end());
-    if (asked_.logit) own.parts = contributions(plan);
+    if (asked_.heads.logit) own.parts = contributions(plan);
     return own;
   }
 
   // Contributions of the parts of the model to the logit at the last position of the text.
   std::vector<PartSums> contributions(const Plan& plan) const {
     const ModelRequest* const model = model_of(plan);
-    if (model == nullptr) refuse_split_without_model("HeadsCorpusOptions::logit");
+    if (model == nullptr) refuse_split_without_model("HeadsOptions::logit");
     WhyOptions why;
-    why.logit = asked_.logit;
+    why.logit = asked_.heads.logit;
+    why.against_logit = asked_.heads.against_logit;
     const LogitSplit logit =
         *split(why, *model->folder, model->texts.of_sample(0), model->options).logit;
     std::vector<PartSums> parts;
@@ -369,14 +372,15 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
   }
   refuse(!heads.without_heads_of.empty(), statistics, "HeadsOptions::without_heads_of");
   refuse(!heads.analyses.empty(), statistics, "HeadsOptions::analyses");
-  refuse(!heads.logit_difference.empty(), statistics, "HeadsOptions::logit_difference");
+  refuse(!heads.sweep.empty(), statistics, "HeadsOptions::sweep");
+  refuse(heads.by_position, statistics, "HeadsOptions::by_position");
   refuse(document.generate.has_value(), answers, "DocumentOptions::generate");
   refuse(document.continued.has_value(), answers, "DocumentOptions::continued");
   refuse(!document.parts.empty(), answers, "DocumentOptions::parts");
   refuse(document.parts_between_special_tokens, answers,
          "DocumentOptions::parts_between_special_tokens");
   refuse(document.patch.has_value(), patches, "DocumentOptions::patch");
-  refuse(document.patch_at.has_value(), patches, "DocumentOptions::patch_at");
+  refuse(!document.patch_at.empty(), patches, "DocumentOptions::patch_at");
   refuse(!document.input.empty(), texts, document.input.string());
   refuse(!document.texts.empty(), texts, "DocumentOptions::texts");
   refuse(!document.images.empty(), texts, "DocumentOptions::images");

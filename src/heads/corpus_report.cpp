@@ -120,8 +120,13 @@ std::string contributions_text(const CorpusSums& sums) {
     const Moments& moments = parts[n]->contribution;
     table.add({parts[n]->name, shown_statistic(moments.mean()), shown_statistic(moments.error())});
   }
-  return "\n" + translated("Mean contributions to the logit; contributions.csv has all parts.") +
-         "\n\n" + table.text();
+  const std::string what =
+      sums.of_differences
+          ? translated(
+                "Mean contributions to the difference of the logits; contributions.csv has "
+                "all parts.")
+          : translated("Mean contributions to the logit; contributions.csv has all parts.");
+  return "\n" + what + "\n\n" + table.text();
 }
 
 Picture contributions_picture(const CorpusSums& sums, const HeadsOptions& options) {
@@ -136,13 +141,17 @@ Picture contributions_picture(const CorpusSums& sums, const HeadsOptions& option
   }
   const Shape shape{means.size()};
   logit.parts = Tensor(shape, std::move(means));
+  if (sums.of_differences) logit.against = 0;
   Drawing drawing;
   drawing.options = options.plot;
   drawing.format = options.format;
   drawing.split.splits = std::shared_ptr<const WhySplits>(std::shared_ptr<void>(), &splits);
   if (!drawing.options.figure.title) {
     drawing.options.figure.title =
-        translated("Mean Contribution to the Logit over {1} Texts", sums.texts);
+        sums.of_differences
+            ? translated("Mean Contribution to the Difference of the Logits over {1} Texts",
+                         sums.texts)
+            : translated("Mean Contribution to the Logit over {1} Texts", sums.texts);
   }
   return draw_contributions(drawing);
 }
@@ -353,7 +362,7 @@ std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const Co
                                      const HeadsOutcome& means,
                                      const std::vector<MeanMaps>& averages) {
   const HeadsOptions& heads = options.heads;
-  const bool split = sums != nullptr ? !sums->parts.empty() : options.logit.has_value(),
+  const bool split = sums != nullptr ? !sums->parts.empty() : heads.logit.has_value(),
              averaged = sums != nullptr ? !averages.empty() : options.average.has_value(),
              drawn = heads.plots && (sums == nullptr || !sums->attentions.empty());
   std::vector<ReportFile> files;

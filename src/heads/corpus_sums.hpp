@@ -103,6 +103,7 @@ struct CorpusSums {
   std::vector<TextNote> warnings;  ///< the first ones, each with the first of its texts
   std::vector<AttentionSums> attentions;
   std::vector<PartSums> parts;  ///< of logits, if they are split
+  bool of_differences = false;  ///< whether these are parts of differences of two logits
 
   /// Adds what each part adds to a logit. Throws Error(input), adding nothing, if the parts are
   /// others.

@@ -193,20 +193,57 @@ void add_statistics(const HeadsOptions& options, const HeadsOutcome& outcome, Pi
   }
 }
 
-void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictures& pictures) {
+// Effects of a sweep by heads of each layer.
+Picture patched_heads(const HeadsOptions& options, const PatchSweep& sweep, double own,
+                      const std::string& title) {
   std::vector<AttentionHeads> effects;
-  for (std::size_t n = 0; n < patches.patched.size(); ++n) {
-    AttentionHeads& own = effects.emplace_back();
-    own.name = ModelPlace::parse(patches.layers[n]).value().attention().text();
-    for (const double difference : patches.patched[n]) {
-      own.heads.push_back({difference - patches.own});
-    }
+  for (std::size_t n = 0; n < sweep.patched.size(); ++n) {
+    AttentionHeads& row = effects.emplace_back();
+    row.name = ModelPlace::parse(sweep.rows[n]).value().attention().text();
+    for (const double difference : sweep.patched[n]) row.heads.push_back({difference - own});
   }
-  pictures.add("heads.patch",
-               layers_by_heads(effects, 0,
-                               translated("Effect of Each Head on the Logit of {1} Minus {2}",
-                                          in_quotes(patches.token), in_quotes(patches.other)),
-                               false, options, translated("Effect in Logits")));
+  return layers_by_heads(effects, 0, title, false, options, translated("Effect in Logits"));
+}
+
+// Effects by position of each layer, or of each head.
+Picture patched_positions(const HeadsOptions& options, const PatchSweep& sweep, double own,
+                          const std::string& title, const std::vector<std::string>& tokens) {
+  std::vector<double> numbers;
+  Heatmap heatmap;
+  const bool of_heads = patched_parts()[static_cast<std::size_t>(sweep.part)].of_heads;
+  for (std::size_t n = 0; n < sweep.rows.size(); ++n) {
+    const ModelPlace place = ModelPlace::parse(sweep.rows[n]).value();
+    heatmap.query_labels.push_back(of_heads ? translated("Head {1}", sweep.rows[n])
+                                            : place.attention().row_title());
+    for (const double difference : sweep.patched[n]) numbers.push_back(difference - own);
+  }
+  heatmap.weights = Tensor({sweep.rows.size(), sweep.patched.front().size()}, std::move(numbers));
+  heatmap.key_labels = tokens;
+  heatmap.any_numbers = true;
+  PlotOptions plot = options.plot;
+  if (!plot.figure.title) plot.figure.title = title;
+  if (!plot.figure.xlabel) plot.figure.xlabel = translated("Input Token");
+  if (!plot.figure.ylabel) plot.figure.ylabel = "";  // rows say what they are
+  if (!plot.colors.bar_label) plot.colors.bar_label = translated("Effect in Logits");
+  return draw_heatmap(heatmap, plot.heatmap(), options.format);
+}
+
+void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictures& pictures) {
+  const std::string token = in_quotes(patches.token), other = in_quotes(patches.other);
+  for (const PatchSweep& sweep : patches.sweeps) {
+    if (sweep.patched.empty()) continue;
+    const auto& info = patched_parts()[static_cast<std::size_t>(sweep.part)];
+    const bool of_heads = sweep.part == PatchedPart::heads && !sweep.by_position;
+    const std::string title =
+        of_heads ? translated("Effect of Each Head on the Logit of {1} Minus {2}", token, other)
+                 : translated("{1}: Effect on the Logit of {2} Minus {3}", translated(info.title),
+                              token, other);
+    const std::string name = "heads.patch" + (of_heads ? "" : "." + std::string(info.name));
+    pictures.add(name, sweep.by_position
+                           ? patched_positions(options, sweep, patches.own, title,
+                                               pictures.tokens(sweep.patched.front().size()))
+                           : patched_heads(options, sweep, patches.own, title));
+  }
 }
 
 // The change of the predictions without each head, a cell per layer and head.

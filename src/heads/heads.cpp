@@ -13,6 +13,7 @@
 #include "heads/head_pictures.hpp"
 #include "heads/heads_table.hpp"
 #include "heads/model_analyses.hpp"
+#include "heads/token_analyses.hpp"
 #include "maps/attention_map.hpp"
 #include "maps/computed_maps.hpp"
 #include "maps/filed_maps.hpp"
@@ -112,11 +113,7 @@ class Reading {
                   translated("the analysis {1} takes a model, not maps alone", info.name),
                   "HeadsOptions::analyses", translated("leave it out, or name a model and a text"));
     }
-    if (!options_.logit_difference.empty()) {
-      throw Error(ErrorKind::usage, translated("there is no text to patch heads from"),
-                  "HeadsOptions::logit_difference",
-                  translated("leave it out, or name a model and a text"));
-    }
+    check_logits(false, translated("leave it out, or name a model and a text"));
     if (options_.without_heads_of.empty()) return;
     throw Error(
         ErrorKind::usage, translated("only a model can be computed without one of its heads"),
@@ -144,9 +141,10 @@ class Reading {
 
   void compute(const Document& document) {
     refuse_for_document(options_.maps.selection.layers.has_value(), "MapSelection::layers");
-    const bool whole = wants(HeadAnalysis::rollout) || wants(HeadAnalysis::norms) ||
-                       wants(HeadAnalysis::distances) || wants(HeadAnalysis::contacts) ||
-                       takes_part(options_.maps.selection) ||
+    const bool traced = wants(HeadAnalysis::lens) && options_.logit;
+    const bool whole = traced || wants(HeadAnalysis::loss) || wants(HeadAnalysis::rollout) ||
+                       wants(HeadAnalysis::norms) || wants(HeadAnalysis::distances) ||
+                       wants(HeadAnalysis::contacts) || takes_part(options_.maps.selection) ||
                        document.root().find("generate") != nullptr ||
                        document.root().find("continue") != nullptr;
     bool rows = false;
@@ -154,27 +152,28 @@ class Reading {
     outcome_.warnings = plan.warnings;
     ModelRequest* const model = model_of(plan);
     std::optional<Lens> lens;
+    std::optional<TokenLens> token;
+    std::optional<TokenLosses> losses;
     std::vector<PassObserver> observers;
     // Without a part of the model, the other text is for each head in its turn.
     std::optional<Patch> patch;
     if (model != nullptr) {
       std::optional<Patch>& given = model->options.patch;
-      if (given && !given->at) patch.swap(given);
-    }
-    if (!patch && !options_.logit_difference.empty()) {
-      throw Error(ErrorKind::usage, translated("there is no text to patch heads from"),
-                  "HeadsOptions::logit_difference",
-                  translated("add DocumentOptions::patch without DocumentOptions::patch_at"));
+      if (given && given->at.empty()) patch.swap(given);
     }
     if (model == nullptr) {
       refuse_what_takes_a_model();
     } else {
+      check_logits(patch.has_value(),
+                   translated("add DocumentOptions::patch without DocumentOptions::patch_at"));
       begin(*model, *plan.model);
       if (wants(HeadAnalysis::norms)) observers.push_back(norms_into(tensors_, *model));
       if (wants(HeadAnalysis::contacts)) check_contacts(*model);
       if (wants(HeadAnalysis::lens)) {
         observers.push_back(lens.emplace(*model, options_.lens_tokens).observer());
       }
+      if (traced) observers.push_back(token.emplace(*model, options_).observer());
+      if (wants(HeadAnalysis::loss)) observers.push_back(losses.emplace(*model).observer());
     }
     if (rows) {
       read_rows(plan, std::move(observers));
@@ -189,11 +188,30 @@ class Reading {
     }
     seen_ = picture_of(plan);
     if (lens) lens->finish(tensors_, outcome_.lens);
+    if (token) token->finish(tensors_, outcome_.trace);
+    if (losses) losses->finish(tensors_, outcome_.losses);
     if (wants(HeadAnalysis::induction)) outcome_.induction = induction_test(*model, options_);
-    if (patch) outcome_.patches = head_patches(*model, *patch, options_.logit_difference);
+    if (patch) outcome_.patches = head_patches(*model, *patch, options_);
     if (!options_.without_heads_of.empty()) {
       outcome_.differences = head_differences(*model, options_.without_heads_of);
     }
+  }
+
+  // Throws Error(usage) for what is asked of a patch or of logits where there are none.
+  void check_logits(bool patched, const std::string& advice) const {
+    if (patched) return;
+    const auto refuse = [&](const char* field) {
+      throw Error(ErrorKind::usage, translated("there is no text to patch parts from"), field,
+                  advice);
+    };
+    if (!options_.sweep.empty()) refuse("HeadsOptions::sweep");
+    if (options_.by_position) refuse("HeadsOptions::by_position");
+    if (!options_.logit || wants(HeadAnalysis::lens)) return;
+    throw Error(ErrorKind::usage,
+                translated("nothing here is computed of the logit of a single token"),
+                "HeadsOptions::logit",
+                translated("add a lens, a text to patch from, or a corpus; run splits the logit "
+                           "of one text"));
   }
 
   // Notes what is known of a model's texts before they are computed.

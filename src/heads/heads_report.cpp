@@ -52,41 +52,91 @@ std::string differences_table(const HeadsOutcome& outcome) {
   return table.text();
 }
 
-// "0.3" of all heads, those with the largest effect first.
-std::string patches_text(const HeadPatches& patches, std::optional<std::size_t> top) {
-  struct PatchedHead {
-    std::string name;
-    double difference, effect;
-  };
-  std::vector<PatchedHead> heads;
-  for (std::size_t n = 0; n < patches.patched.size(); ++n) {
-    for (std::size_t h = 0; h < patches.patched[n].size(); ++h) {
-      const double difference = patches.patched[n][h];
-      heads.push_back(
-          {patches.layers[n] + "." + std::to_string(h), difference, difference - patches.own});
+bool is_of_heads(const PatchSweep& sweep) {
+  return sweep.part == PatchedPart::heads && !sweep.by_position;
+}
+
+/// A part of a model that was patched.
+struct PatchedPlace {
+  std::string name, position;  // "0.3", "5"
+  double difference, effect;
+};
+
+// All of a sweep, those with the largest effect first.
+std::vector<PatchedPlace> places_of(const PatchSweep& sweep, double own) {
+  std::vector<PatchedPlace> places;
+  for (std::size_t n = 0; n < sweep.patched.size(); ++n) {
+    for (std::size_t c = 0; c < sweep.patched[n].size(); ++c) {
+      const double difference = sweep.patched[n][c];
+      const std::string column = std::to_string(c);
+      places.push_back({sweep.by_position ? sweep.rows[n] : sweep.rows[n] + "." + column,
+                        sweep.by_position ? column : "", difference, difference - own});
     }
   }
-  std::stable_sort(heads.begin(), heads.end(), [](const PatchedHead& a, const PatchedHead& b) {
+  std::stable_sort(places.begin(), places.end(), [](const PatchedPlace& a, const PatchedPlace& b) {
     return std::abs(a.effect) > std::abs(b.effect);
   });
-  TextTable table{{{translated("head")},
-                   {translated("logit difference"), true},
-                   {translated("effect"), true},
-                   {translated("share"), true}}};
-  const double whole = patches.source - patches.own;
-  for (std::size_t at = 0; at < std::min(heads.size(), top.value_or(heads.size())); ++at) {
-    const PatchedHead& head = heads[at];
-    table.add({head.name, with_decimals(head.difference, 4), with_decimals(head.effect, 4),
-               whole == 0 ? "–" : with_decimals(100 * head.effect / whole, 1) + " %"});
+  return places;
+}
+
+std::string sweep_table(const HeadPatches& patches, const PatchSweep& sweep,
+                        const std::vector<std::string>& tokens, std::optional<std::size_t> top) {
+  const bool of_heads = patched_parts()[static_cast<std::size_t>(sweep.part)].of_heads;
+  std::vector<TextTable::Column> columns{{of_heads ? translated("head") : translated("layer")}};
+  if (sweep.by_position) {
+    columns.push_back({translated("position"), true});
+    columns.push_back({translated("token")});
   }
-  std::string text = translated(
-      "\nEach head patched from the other text: the logit of {1} minus that of {2}, {3} in the "
-      "text and {4} in the other, and what the head alone moves\n\n{5}",
-      quoted(patches.token), quoted(patches.other), with_decimals(patches.own, 4),
-      with_decimals(patches.source, 4), table.text());
-  if (top && *top < heads.size()) {
-    text += "\n" + translated("The first {1} of {2} heads; HeadsTable::top lists more.\n", *top,
-                              heads.size());
+  columns.insert(columns.end(), {{translated("logit difference"), true},
+                                 {translated("effect"), true},
+                                 {translated("share"), true}});
+  TextTable table(columns);
+  const std::vector<PatchedPlace> places = places_of(sweep, patches.own);
+  const double whole = patches.source - patches.own;
+  for (std::size_t at = 0; at < std::min(places.size(), top.value_or(places.size())); ++at) {
+    const PatchedPlace& place = places[at];
+    std::vector<std::string> cells{place.name};
+    if (sweep.by_position) {
+      std::size_t position = 0;
+      parse_number(place.position, position);
+      cells.push_back(place.position);
+      cells.push_back(position < tokens.size() ? quoted(tokens[position]) : "");
+    }
+    cells.insert(cells.end(),
+                 {with_decimals(place.difference, 4), with_decimals(place.effect, 4),
+                  whole == 0 ? "–" : with_decimals(100 * place.effect / whole, 1) + " %"});
+    table.add(std::move(cells));
+  }
+  std::string text = table.text();
+  if (!top || *top >= places.size()) return text;
+  return text + "\n" +
+         (is_of_heads(sweep)
+              ? translated("The first {1} of {2} heads; HeadsTable::top lists more.\n", *top,
+                           places.size())
+              : translated("The first {1} of {2} places; HeadsTable::top lists more.\n", *top,
+                           places.size()));
+}
+
+std::string patches_text(const HeadPatches& patches, const std::vector<std::string>& tokens,
+                         std::optional<std::size_t> top) {
+  std::string text;
+  for (const PatchSweep& sweep : patches.sweeps) {
+    const std::string first = quoted(patches.token), second = quoted(patches.other),
+                      own = with_decimals(patches.own, 4),
+                      source = with_decimals(patches.source, 4),
+                      table = sweep_table(patches, sweep, tokens, top);
+    text += is_of_heads(sweep)
+                ? translated(
+                      "\nEach head patched from the other text: the logit of {1} minus that "
+                      "of {2}, {3} in the text and {4} in the other, and what the head alone "
+                      "moves\n\n{5}",
+                      first, second, own, source, table)
+                : translated(
+                      "\nPatched from the other text, one at a time: {1}. The logit of {2} "
+                      "minus that of {3}, {4} in the text and {5} in the other, and what "
+                      "each alone moves\n\n{6}",
+                      translated(patched_parts()[static_cast<std::size_t>(sweep.part)].meaning),
+                      first, second, own, source, table);
   }
   return text;
 }
@@ -121,6 +171,67 @@ std::string lens_table(const HeadsOutcome& outcome) {
   return table.text();
 }
 
+// Each state of the first sample.
+std::string trace_text(const TokenTrace& trace) {
+  TextTable table{
+      {{translated("state")},
+       {trace.against.empty() ? translated("logit") : translated("logit difference"), true},
+       {translated("probability"), true},
+       {translated("rank"), true}}};
+  std::size_t position = 0;
+  for (const TracedState& state : trace.states) {
+    if (state.sample > 0) continue;
+    position = state.position;
+    table.add({state.state, with_decimals(state.logit, 4), with_decimals(state.probability, 4),
+               std::to_string(state.rank)});
+  }
+  const std::string token = quoted(trace.token);
+  return trace.against.empty()
+             ? translated(
+                   "\nWhat the states at position {1} say of {2}; the likeliest token has "
+                   "rank 0\n\n{3}",
+                   position, token, table.text())
+             : translated(
+                   "\nWhat the states at position {1} say of {2}, and of its logit minus "
+                   "that of {3}; the likeliest token has rank 0\n\n{4}",
+                   position, token, quoted(trace.against), table.text());
+}
+
+// The tokens of the first sample.
+std::string losses_text(const HeadsOutcome& outcome) {
+  TextTable table{{{translated("position"), true},
+                   {translated("token")},
+                   {translated("loss"), true},
+                   {translated("probability"), true}}};
+  const std::vector<double>& losses = outcome.losses.front();
+  double sum = 0;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const bool named = !outcome.tokens.empty() && i + 1 < outcome.tokens[0].size();
+    table.add({std::to_string(i + 1), named ? quoted(outcome.tokens[0][i + 1]) : "",
+               with_decimals(losses[i], 4), with_decimals(std::exp(-losses[i]), 4)});
+    sum += losses[i];
+  }
+  const double mean = losses.empty() ? 0 : sum / static_cast<double>(losses.size());
+  return translated(
+      "\nThe loss of each token after those before it, in nats; {1} on average\n\n"
+      "{2}",
+      with_decimals(mean, 4), table.text());
+}
+
+Fact facts_of(const TokenTrace& trace) {
+  const auto state = [](const TracedState& own) {
+    return object({{"sample", own.sample},
+                   {"position", own.position},
+                   {"state", own.state},
+                   {"logit", own.logit},
+                   {"probability", own.probability},
+                   {"rank", own.rank}});
+  };
+  return object({{"token", trace.token},
+                 {"against", unless_empty(trace.against)},
+                 {"states", list_of(trace.states, state)}});
+}
+
 Fact facts_of(const AttentionHeads& attention, const std::vector<HeadStatistic>& statistics) {
   const auto head = [&](const std::vector<double>& numbers) {
     Fact::Members members;
@@ -153,21 +264,32 @@ Fact facts_of(const HeadDifference& difference) {
 }
 
 Fact facts_of(const HeadPatches& patches) {
-  Fact::List heads;
-  for (std::size_t n = 0; n < patches.patched.size(); ++n) {
-    for (std::size_t h = 0; h < patches.patched[n].size(); ++h) {
-      const double difference = patches.patched[n][h];
-      heads.push_back(object({{"layer", patches.layers[n]},
-                              {"head", h},
-                              {"difference", difference},
-                              {"effect", difference - patches.own}}));
+  Fact::List heads, sweeps;
+  for (const PatchSweep& sweep : patches.sweeps) {
+    if (!is_of_heads(sweep)) {
+      const auto& info = patched_parts()[static_cast<std::size_t>(sweep.part)];
+      sweeps.push_back(object({{"part", info.name},
+                               {"columns", sweep.by_position ? "positions" : "heads"},
+                               {"rows", sweep.rows},
+                               {"differences", sweep.patched}}));
+      continue;
+    }
+    for (std::size_t n = 0; n < sweep.patched.size(); ++n) {
+      for (std::size_t h = 0; h < sweep.patched[n].size(); ++h) {
+        const double difference = sweep.patched[n][h];
+        heads.push_back(object({{"layer", sweep.rows[n]},
+                                {"head", h},
+                                {"difference", difference},
+                                {"effect", difference - patches.own}}));
+      }
     }
   }
   return object({{"token", patches.token},
                  {"other", patches.other},
                  {"own", patches.own},
                  {"source", patches.source},
-                 {"heads", heads}});
+                 {"heads", only_if(!heads.empty(), heads)},
+                 {"sweeps", only_if(!sweeps.empty(), sweeps)}});
 }
 
 Fact facts_of(const LensTokens& tokens) {
@@ -206,10 +328,16 @@ std::string heads_text(const HeadsOutcome& outcome, const HeadsTable& table) {
         "predictions move (Kullback-Leibler divergence, nats)\n\n{1}",
         differences_table(outcome));
   }
-  if (outcome.patches) text += patches_text(*outcome.patches, table.top);
+  if (outcome.patches) {
+    text += patches_text(
+        *outcome.patches,
+        outcome.tokens.empty() ? std::vector<std::string>() : outcome.tokens.front(), table.top);
+  }
   if (!outcome.lens.empty()) {
     text += translated("\nWhat each layer's states would predict\n\n{1}", lens_table(outcome));
   }
+  if (outcome.trace) text += trace_text(*outcome.trace);
+  if (!outcome.losses.empty()) text += losses_text(outcome);
   if (outcome.shares) text += shares_text(*outcome.shares, table.top);
   for (const auto& file : outcome.files) text += "\n  " + printable(file.string());
   return outcome.files.empty() ? text : text + "\n";
@@ -233,6 +361,8 @@ std::string heads_json(const HeadsOutcome& outcome) {
               {"differences", facts_of(outcome.differences)},
               {"patches", outcome.patches ? facts_of(*outcome.patches) : Fact::absent()},
               {"lens", facts_of(outcome.lens)},
+              {"trace", outcome.trace ? facts_of(*outcome.trace) : Fact::absent()},
+              {"losses", unless_empty(outcome.losses)},
               {"shares", outcome.shares ? facts_of(*outcome.shares) : Fact::absent()},
               {"warnings", outcome.warnings},
               {"files", unless_empty(outcome.files)}}));

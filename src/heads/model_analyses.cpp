@@ -19,6 +19,7 @@
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "tensor/torch_random.hpp"
+#include "why/patch_sweep.hpp"
 #include "why/why.hpp"
 
 namespace attn {
@@ -283,8 +284,7 @@ std::vector<HeadDifference> head_differences(const ModelRequest& request,
 }
 
 HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
-                         const std::vector<std::string>& tokens) {
-  const char* const field = "HeadsOptions::logit_difference";
+                         const HeadsOptions& asked) {
   const ModelFolder& folder = *request.folder;
   const Architecture& model = folder.architecture;
   if (!has_head(model, folder.weights)) {
@@ -301,25 +301,38 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
         translated("heads are patched in one text, and {1} are given", request.texts.ids.size()),
         "/patch", translated("give one text"));
   }
-  if (!tokens.empty() && tokens.size() != 2) {
-    throw Error(ErrorKind::usage, translated("a difference is of two logits"), field,
-                translated("give two tokens"));
+  const auto id_of = [&](const std::optional<std::string>& token, const char* field) {
+    return token && !token->empty() ? std::optional(token_named(*token, folder, field))
+                                    : std::nullopt;
+  };
+  const DifferenceTokens tokens{id_of(asked.logit, "HeadsOptions::logit"),
+                                id_of(asked.against_logit, "HeadsOptions::against_logit")};
+  if (tokens[0] && tokens[0] == tokens[1]) {
+    throw input_error(translated("both logits are of one token"), "HeadsOptions::against_logit",
+                      translated("give two tokens"));
   }
-  std::vector<std::size_t> ids;
-  ids.reserve(tokens.size());
-  for (const std::string& token : tokens) ids.push_back(token_named(token, folder, field));
   ModelOptions options = request.options;
   options.patch = patch;
   const ModelTexts text = request.texts.of_sample(0);
-  const HeadEffects effects = patch_every_head({model, folder.weights, text, options}, ids);
+  SweepChoice choice;
+  if (!asked.sweep.empty()) choice.parts = asked.sweep;
+  choice.by_position = asked.by_position;
+  SweepEffects effects = sweep({model, folder.weights, text, options}, choice, tokens);
   HeadPatches patches{token_text(folder, effects.tokens[0]),
                       token_text(folder, effects.tokens[1]),
                       effects.own,
                       effects.source,
-                      {},
-                      effects.patched};
-  for (const std::size_t n : effects.layers) {
-    patches.layers.push_back(ModelPlace{last_stack_of(model), n}.text());
+                      {}};
+  for (SweptPart& part : effects.parts) {
+    PatchSweep& own = patches.sweeps.emplace_back(PatchSweep{part.part, part.by_position, {}, {}});
+    const bool of_heads = patched_parts()[static_cast<std::size_t>(part.part)].of_heads;
+    for (std::size_t i = 0; i < part.layers.size(); ++i) {
+      const ModelPlace layer{last_stack_of(model), part.layers[i]};
+      for (std::size_t u = 0; u < (part.by_position ? part.units[i] : 1); ++u) {
+        own.rows.push_back((of_heads && part.by_position ? layer.with_head(u) : layer).text());
+      }
+    }
+    own.patched = std::move(part.patched);
   }
   return patches;
 }

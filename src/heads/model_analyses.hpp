@@ -51,10 +51,11 @@ void check_contacts(const ModelRequest& request);
 std::vector<InductionHeads> induction_test(const ModelRequest& request,
                                            const HeadsOptions& options);
 
-/// Passes in which one head at a time writes what it wrote in another text. Throws Error(input) for
-/// texts of different lengths and for tokens that there are not.
+/// Passes in which one part at a time is what it was in another text, as the options choose parts
+/// and tokens. Throws Error(input) for texts of different lengths and for tokens that there are
+/// not.
 HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
-                         const std::vector<std::string>& tokens);
+                         const HeadsOptions& options);
 
 /// Predictions without each head of some layers, compared with those of all heads.
 std::vector<HeadDifference> head_differences(const ModelRequest& request,

@@ -234,7 +234,8 @@ std::string sums_text(const StoredSums& stored) {
                         {"failures", list_of(sums.failures, failure)},
                         {"warnings", list_of(sums.warnings, warning)},
                         {"attentions", list_of(sums.attentions, attention_facts)},
-                        {"parts", only_if(!sums.parts.empty(), list_of(sums.parts, part_facts))}}));
+                        {"parts", only_if(!sums.parts.empty(), list_of(sums.parts, part_facts))},
+                        {"of_differences", only_if(sums.of_differences, Fact(true))}}));
   const std::size_t at = text.find(checksum_start) + checksum_start.size();
   const std::string_view whole = text;
   const std::string checksum =
@@ -291,6 +292,7 @@ StoredSums read_sums(std::string_view text) {
     sums.attentions.push_back(read_attention({value, place, texts_of_errors}, stored));
   });
   if (root.find("parts") == nullptr) return stored;
+  sums.of_differences = root.find("of_differences") != nullptr && file.boolean("of_differences");
   file.each("parts", [&](const JsonValue& value, const std::string& place) {
     const JsonObject part(value, place, texts_of_errors);
     Moments moments;

@@ -69,6 +69,13 @@ Tensor CachedPass::pass(const std::vector<std::int64_t>& ids) {
     step_options.keeps_read = &read[n];
     if (of) step_options.keys_from = read[*of];
     step_options.layer_input = layer_part(stack_.layer_tokens, inputs, n);
+    const ModelPlace feed_forward{stack, n, ModelPlace::Part::feed_forward};
+    if (std::ranges::count(options_.heads_off, feed_forward) > 0) {
+      step_options.feed_forward = [](Tensor& added) {
+        added =
+            Tensor(added.shape(), std::vector<double>(added.size(), 0.0)).converted(added.dtype());
+      };
+    }
     step_options.self_cache = &caches_[of.value_or(n)].self;
     step_options.cross_cache = &caches_[n].cross;
     step_options.mixer_state = &caches_[n].mixer;

@@ -71,6 +71,7 @@ std::optional<ModelPlace> ModelPlace::parse(std::string_view text) {
   if (in_layer && word.size() == text.size()) return place;
   if (in_layer && parse_number(rest, place.head.emplace())) return place;
   place.head.reset();
+  if (in_layer && rest == "attention") return place;  // all of its heads
   const auto part = part_named(in_layer ? rest : text);
   if (!part || place.crosses()) return std::nullopt;
   place.part = *part;
@@ -127,7 +128,7 @@ std::vector<std::string> texts_of(std::span<const ModelPlace> places) {
 std::vector<std::size_t> heads_in(const ModelPlace& attention, std::span<const ModelPlace> heads) {
   std::vector<std::size_t> numbers;
   for (const ModelPlace& head : heads) {
-    if (head.whole() == attention) numbers.push_back(head.head.value());
+    if (head.is_head() && head.whole() == attention) numbers.push_back(*head.head);
   }
   return numbers;
 }

@@ -44,7 +44,8 @@ struct ModelPlace {
   std::optional<std::size_t> head = {};     ///< of an attention; absent = all of them
   std::vector<std::size_t> positions = {};  ///< empty = all
 
-  /// Reads a name as text() writes it; absent if it is none. The place need not be there.
+  /// Reads a name as text() writes it, and "2.attention" for "2"; absent if it is none. The place
+  /// need not be there.
   static std::optional<ModelPlace> parse(std::string_view text);
   /// "2" for the self-attention of layer 2, "2.1" for its head 1, "2.feed_forward", "2.residual",
   /// "2.mixer"; of an encoder-decoder "encoder.2.1", "decoder.2.1", and "cross.2.1" of

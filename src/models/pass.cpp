@@ -484,6 +484,13 @@ std::vector<Tensor> run_changed(const ModelPass& pass, const std::vector<PassCha
     const bool last = name != ModelPlace::Stack::encoder;
     const Stack own = read_stack(pass, stack);
     states = embedded_samples(pass, stack, own);
+    const ModelPlace embedded{name, 0, Part::embedding};
+    for (std::size_t b = 0; b < states.size(); ++b) {
+      for (const PassChange& change : changes) {
+        if (change.place == embedded) change.make(b, states[b]);
+      }
+      observers.tell_written({embedded, b}, states[b]);
+    }
     observers.give({Quantity::embedded, {name}}, states);
     std::optional<LogitsHead> head;
     if (last && (wanted.logits || !wanted.predicted.empty() || looks_through)) {

@@ -79,7 +79,7 @@ struct PassObserver {
       {};
   /// Places, without heads and positions, and what takes their numbers as they go on: the outputs
   /// [1,L,H·d] of an attention's heads, before they are projected, what [1,L,D] a feed-forward
-  /// adds, or the states [1,L,D] that leave a layer.
+  /// adds, or the states [1,L,D] that leave a layer, or, of the embedding, enter the first one.
   std::vector<ModelPlace> places = {};
   std::function<void(const SamplePlace& at, const Tensor& numbers)> written = {};
   Progress progress = {};
@@ -119,12 +119,12 @@ std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) no
 /// The samples as int64 [B,L], with −1 behind the ends of shorter ones.
 Tensor padded_ids(const std::vector<std::vector<std::int64_t>>& samples);
 
-/// A part that comes from another text. An encoder-decoder's decoder reads the same text.
+/// Parts that come from another text. An encoder-decoder's decoder reads the same text.
 struct Patch {
   std::vector<std::int64_t> ids;  ///< of that text
-  /// The head, feed-forward or states that leave a layer. Heads are query heads; keys and values
-  /// that several of them share stay. Absent = each head in its turn.
-  std::optional<ModelPlace> at;
+  /// Heads, attentions, feed-forwards, states that leave a layer, or the embedding. Heads are query
+  /// heads; keys and values that several of them share stay. Empty = each part in its turn.
+  std::vector<ModelPlace> at;
 };
 
 /// Numbers in the place of the outputs of heads that are off: zeros, or the mean of the head over
@@ -243,8 +243,8 @@ std::vector<Tensor> run_changed(const ModelPass& pass, const std::vector<PassCha
 void put_columns(const Tensor& from, std::size_t first, std::size_t count,
                  const std::vector<std::size_t>& positions, Tensor& to);
 
-/// The head, feed-forward or states of a layer that a text names, and the positions that may
-/// follow. Throws Error(input) at `field`.
+/// The head, attention, feed-forward or states of a layer, or the embedding, that a text names, and
+/// the positions that may follow. Throws Error(input) at `field`.
 ModelPlace patch_place(const std::string& text, const Architecture& model,
                        const std::string& field);
 

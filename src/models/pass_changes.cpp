@@ -20,8 +20,27 @@ ModelOptions without_results(const ModelOptions& options, const ModelPlace& last
   return own;
 }
 
-// Changes that put the mean of each head that is off, over all tokens of the texts, in the place of
-// its outputs.
+// The attention of a head that is off, or the feed-forward that is.
+ModelPlace written_by(const ModelPlace& off) {
+  const bool feeds = off.part == ModelPlace::Part::feed_forward;
+  return feeds ? ModelPlace{off.stack, off.layer, off.part} : off.whole();
+}
+
+// Changes that put zeros in the place of what feed-forwards add that are off.
+std::vector<PassChange> zeros_of(const ModelOptions& options) {
+  std::vector<PassChange> changes;
+  for (const ModelPlace& off : options.heads_off) {
+    if (off.part != ModelPlace::Part::feed_forward) continue;
+    changes.push_back({written_by(off), [](std::size_t, Tensor& added) {
+                         added = Tensor(added.shape(), std::vector<double>(added.size(), 0.0))
+                                     .converted(added.dtype());
+                       }});
+  }
+  return changes;
+}
+
+// Changes that put the mean of each head or feed-forward that is off, over all tokens of the texts,
+// in the place of its outputs.
 std::vector<PassChange> means_of(const ModelPass& pass) {
   const auto& [model, weights, texts, options] = pass;
   struct Mean {
@@ -33,9 +52,10 @@ std::vector<PassChange> means_of(const ModelPass& pass) {
   PassObserver reading;
   ModelPlace last;
   for (const ModelPlace& head : options.heads_off) {
-    if (std::ranges::count(means, head.whole(), &Mean::of) > 0) continue;
-    means.push_back({head.whole()});
-    reading.places.push_back(head.whole());
+    const ModelPlace place = written_by(head);
+    if (std::ranges::count(means, place, &Mean::of) > 0) continue;
+    means.push_back({place});
+    reading.places.push_back(place);
     if (is_before(last, head)) last = head;
   }
   reading.written = [&](const SamplePlace& at, const Tensor& outputs) {
@@ -54,11 +74,14 @@ std::vector<PassChange> means_of(const ModelPass& pass) {
   for (Mean& mean : means) {
     for (double& sum : mean.sums) sum /= static_cast<double>(mean.tokens);
     const Shape shape{1, mean.sums.size()};
-    const std::size_t width = shape[1] / model.of(stack_in(model, mean.of.stack)).heads;
+    const bool feeds = mean.of.part == ModelPlace::Part::feed_forward;
+    const std::size_t width =
+        feeds ? shape[1] : shape[1] / model.of(stack_in(model, mean.of.stack)).heads;
+    std::vector<std::size_t> parts{0};  // of the row, in widths
+    if (!feeds) parts = heads_in(mean.of, options.heads_off);
     const Tensor row = Tensor(shape, std::move(mean.sums)).converted(options.dtype);
-    const auto put = [row, width, heads = heads_in(mean.of, options.heads_off)](std::size_t,
-                                                                                Tensor& outputs) {
-      for (const std::size_t head : heads) put_columns(row, head * width, width, {}, outputs);
+    const auto put = [row, width, parts](std::size_t, Tensor& outputs) {
+      for (const std::size_t part : parts) put_columns(row, part * width, width, {}, outputs);
     };
     changes.push_back({mean.of, put});
   }
@@ -85,36 +108,57 @@ void check_lengths(const ModelTexts& texts, const ModelTexts& source, const Mode
   }
 }
 
-// The change that puts a part's output in another text in the place of its own. The other text is
-// read with the changes before it.
-PassChange patched(const ModelPass& pass, const std::vector<PassChange>& before) {
+// All of the attention that a head is in, or another part, at all positions.
+ModelPlace part_of(const ModelPlace& at) {
+  return {at.stack, at.layer, at.part};
+}
+
+// The changes that put parts' outputs in another text in the place of their own. The other text is
+// read with the changes before them.
+std::vector<PassChange> patched(const ModelPass& pass, const std::vector<PassChange>& before) {
   const auto& [model, weights, texts, options] = pass;
   const Patch& patch = *options.patch;
-  if (!patch.at) {
+  if (patch.at.empty()) {
     throw input_error(
         translated("the patch names no part of the model"), "/patch",
         translated("name it by DocumentOptions::patch_at, such as 2.1, 2.feed_forward or "
                    "2.residual"));
   }
-  const ModelPlace &at = *patch.at, part{at.stack, at.layer, at.part};
-  const ModelStack& stack = stack_in(model, at.stack);
   // Each sample's decoder reads its own text over the same encoded one.
   ModelTexts source = texts;
   source.ids.assign(model.encoder_decoder() ? texts.ids.size() : 1, patch.ids);
   source.types.clear();
   source.captions.clear();
   source.place = "/patch";
-  check_lengths(texts, source, at, stack);
+  PassObserver taking;
+  ModelPlace last = patch.at.front();
+  for (const ModelPlace& at : patch.at) {
+    check_lengths(texts, source, at, stack_in(model, at.stack));
+    if (std::ranges::count(taking.places, part_of(at)) == 0) taking.places.push_back(part_of(at));
+    if (is_before(last, at)) last = at;
+  }
   check_texts(model, weights, source);
-  std::vector<Tensor> taken;
-  const auto take = [&](const SamplePlace&, const Tensor& numbers) { taken.push_back(numbers); };
-  const ModelOptions own = without_results(options, at);
-  run_changed({model, weights, source, own}, before, {{.places = {part}, .written = take}});
-  const std::size_t width = taken.front().shape().back() / (at.head ? model.of(stack).heads : 1);
-  return {part, [taken = std::move(taken), at, width](std::size_t sample, Tensor& numbers) {
-            put_columns(taken[taken.size() == 1 ? 0 : sample], at.head.value_or(0) * width, width,
-                        at.positions, numbers);
-          }};
+  std::vector<std::vector<Tensor>> taken(taking.places.size());  // of each place, by sample
+  const auto of_place = [&](const ModelPlace& place) -> std::vector<Tensor>& {
+    const auto found = std::ranges::find(taking.places, place);
+    return taken[static_cast<std::size_t>(found - taking.places.begin())];
+  };
+  taking.written = [&](const SamplePlace& at, const Tensor& numbers) {
+    of_place(at.place).push_back(numbers);
+  };
+  const ModelOptions own = without_results(options, last);
+  run_changed({model, weights, source, own}, before, {taking});
+  std::vector<PassChange> changes;
+  for (const ModelPlace& at : patch.at) {
+    const std::vector<Tensor>& numbers = of_place(part_of(at));
+    const std::size_t heads = at.head ? model.of(stack_in(model, at.stack)).heads : 1,
+                      width = numbers.front().shape().back() / heads;
+    changes.push_back({part_of(at), [numbers, at, width](std::size_t sample, Tensor& to) {
+                         put_columns(numbers[numbers.size() == 1 ? 0 : sample],
+                                     at.head.value_or(0) * width, width, at.positions, to);
+                       }});
+  }
+  return changes;
 }
 
 }  // namespace
@@ -122,8 +166,12 @@ PassChange patched(const ModelPass& pass, const std::vector<PassChange>& before)
 std::vector<PassChange> changes_of(const ModelPass& pass) {
   const ModelOptions& options = pass.options;
   std::vector<PassChange> changes;
-  if (options.ablation == Ablation::mean && !options.heads_off.empty()) changes = means_of(pass);
-  if (options.patch) changes.push_back(patched(pass, changes));
+  if (!options.heads_off.empty()) {
+    changes = options.ablation == Ablation::mean ? means_of(pass) : zeros_of(options);
+  }
+  if (options.patch) {
+    for (PassChange& change : patched(pass, changes)) changes.push_back(std::move(change));
+  }
   return changes;
 }
 
@@ -152,18 +200,23 @@ ModelPlace patch_place(const std::string& text, const Architecture& model,
   const auto refuse = [&] {
     return input_error(
         translated("{1} names no part of the model", in_quotes(text)), field,
-        both ? translated("name a head, a feed-forward or states, such as decoder.2.1, "
-                          "cross.2.1, encoder.2.feed_forward or decoder.2.residual, and the "
-                          "positions after a colon: decoder.2.1:3,4")
-             : translated("name a head, a feed-forward or states, such as 2.1, 2.feed_forward or "
-                          "2.residual, and the positions after a colon: 2.1:3,4"));
+        both ? translated("name a head, an attention, a feed-forward or states, such as "
+                          "decoder.2.1, cross.2.attention, encoder.2.feed_forward or "
+                          "decoder.2.residual, and the positions after a colon: decoder.2.1:3,4")
+             : translated("name a head, an attention, a feed-forward or states, such as 2.1, "
+                          "2.attention, 2.feed_forward, 2.residual or embedding, and the positions "
+                          "after a colon: 2.1:3,4"));
   };
   using Part = ModelPlace::Part;
   const auto place = ModelPlace::parse(text);
   if (!place || !has_stack(model, place->stack)) throw refuse();
+  if (place->part == Part::embedding) return *place;
   check_layer(stack_in(model, place->stack), place->layer, field);
+  const bool attends = place->part == Part::self || place->crosses();
   if (place->head) {
     check_head(model, *place, field);
+  } else if (attends) {
+    check_layer_with_map(stack_in(model, place->stack), place->layer, field);
   } else if (place->part != Part::feed_forward && place->part != Part::residual) {
     throw refuse();
   }

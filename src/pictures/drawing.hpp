@@ -49,6 +49,7 @@ struct DrawnSplits {
   std::vector<std::string> tokens;  ///< of the text, or of an encoder-decoder's decoder
   std::vector<std::string> read;    ///< of the encoder's text; of other models as `tokens`
   std::string token;                ///< whose logit is split
+  std::string against = {};         ///< whose logit is taken away from it; empty = none
 };
 
 struct DrawnPanels;

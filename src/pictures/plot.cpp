@@ -152,8 +152,14 @@ DrawnSplits read_splits(ResultReader& file, std::size_t sample, const PictureKin
   drawn.read = both ? file.texts("tokens", sample) : drawn.tokens;
   if (!splits->logit) return drawn;
   const LogitSplit& of = *splits->logit;
-  const std::string text = of.label.value_or(file.text_of_logit());
-  drawn.token = text.empty() ? std::to_string(of.token) : in_quotes(text);
+  const auto named = [](const std::string& text, std::size_t token) {
+    return text.empty() ? std::to_string(token) : in_quotes(text);
+  };
+  drawn.token = named(of.label.value_or(file.text_of_logit("text")), of.token);
+  if (of.against) {
+    drawn.against =
+        named(of.against_label.value_or(file.text_of_logit("against_text")), *of.against);
+  }
   return drawn;
 }
 

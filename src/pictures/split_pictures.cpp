@@ -68,9 +68,20 @@ struct ShownScore {
 };
 
 std::string logit_title(const Drawing& drawing, const LogitSplit& split) {
-  if (split.label) return translated("Why {1}", drawing.split.token);
-  return translated("Why {1} after {2}", drawing.split.token,
-                    token_name(drawing.split.tokens, split.position));
+  const auto& [token, against] = std::tie(drawing.split.token, drawing.split.against);
+  if (split.label) {
+    return against.empty() ? translated("Why {1}", token)
+                           : translated("Why {1} and Not {2}", token, against);
+  }
+  const std::string after = token_name(drawing.split.tokens, split.position);
+  return against.empty() ? translated("Why {1} after {2}", token, after)
+                         : translated("Why {1} and Not {2} after {3}", token, against, after);
+}
+
+// What the numbers of a split add up to.
+std::string contribution_name(const LogitSplit& split) {
+  return split.against ? translated("Contribution to the difference of the logits")
+                       : translated("Contribution to the logit");
 }
 
 /// Parts of one side that have a row of their own, in their order; the others share one.
@@ -209,9 +220,11 @@ PathGraph path_of(const Drawing& drawing, const LogitSplit& split) {
   constexpr std::size_t most_parts = 8;
   const auto layers = static_cast<std::size_t>(
       std::ranges::count(split.places, ModelPlace::Part::feed_forward, &ModelPlace::part));
-  PathMaker path(layers, translated("Logit"));
+  PathMaker path(layers, split.against ? translated("Logits") : translated("Logit"));
   const PathMaker::Place place{true, split.position};
-  const std::size_t whole = path.node("", layers + 1, place, drawing.split.token);
+  const auto& [token, against] = std::tie(drawing.split.token, drawing.split.against);
+  const std::size_t whole =
+      path.node("", layers + 1, place, against.empty() ? token : token + " − " + against);
   const auto parts = split.parts.values<double>();
   const std::vector<std::size_t> order = by_size(parts);
   for (std::size_t n = 0; n < std::min(most_parts, order.size()); ++n) {
@@ -289,7 +302,7 @@ Picture draw_part_bars(const Drawing& drawing) {
   } else {
     const LogitSplit& split = logit_in(drawing);
     chart.title = logit_title(drawing, split);
-    chart.value_name = translated("Contribution to the logit");
+    chart.value_name = contribution_name(split);
     chart.group_names = {""};
     add_bars(chart, split.parts.values<double>(), 0, [&](std::size_t part) {
       const auto source = source_of(split, split.places[part]);
@@ -369,7 +382,7 @@ Picture draw_contributions(const Drawing& drawing) {
   if (std::count(missing.begin(), missing.end(), 1) > 0) map.missing = Tensor(shape, missing);
   map.any_numbers = true;
   map.title = logit_title(drawing, split);
-  PlotOptions plot = with_bar_label(drawing, translated("Contribution to the logit"));
+  PlotOptions plot = with_bar_label(drawing, contribution_name(split));
   if (!plot.figure.xlabel) plot.figure.xlabel = "";
   if (!plot.figure.ylabel) plot.figure.ylabel = "";
   return draw_heatmap(map, plot.heatmap(), drawing.format);

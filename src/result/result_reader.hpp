@@ -93,8 +93,9 @@ class ResultReader {
 
   /// What a result says of the splits of a score and a logit; neither if it holds none.
   WhySplits splits();
-  /// The text of the token whose logit is split; empty if it is not known.
-  std::string text_of_logit() const;
+  /// The text of the token whose logit is split, under "text", or is taken away from it, under
+  /// "against_text"; empty if it is not known.
+  std::string text_of_logit(const char* member) const;
   /// Texts of one sample under a key of a result, such as "tokens"; empty if there are none.
   std::vector<std::string> texts(const std::string& member, std::size_t sample) const;
 

@@ -125,6 +125,14 @@ LogitSplit logit_split(const SplitReader& from, ResultReader& file) {
   } else {
     split.token = from.number("token");
   }
+  if (from.has("against")) {
+    if (split.label) {
+      split.against_label = from.text("against");
+      split.against = 0;  // the number of a class is not written
+    } else {
+      split.against = from.number("against");
+    }
+  }
   split.logit = expect_number(from.member("logit"), from.at("logit"));
   split.places = from.places("parts");
   split.heads = from.places("heads");
@@ -178,9 +186,9 @@ std::vector<std::string> ResultReader::texts(const std::string& member, std::siz
   return texts;
 }
 
-std::string ResultReader::text_of_logit() const {
+std::string ResultReader::text_of_logit(const char* member) const {
   const JsonValue* const contribution = root_.find("contribution");
-  const JsonValue* const text = contribution != nullptr ? contribution->find("text") : nullptr;
+  const JsonValue* const text = contribution != nullptr ? contribution->find(member) : nullptr;
   return text != nullptr && text->is(JsonValue::Type::string) ? text->string() : "";
 }
 

@@ -116,11 +116,18 @@ Fact facts_of(const ScoreSplit& split) {
                   })}});
 }
 
-Fact facts_of(const LogitSplit& split, const std::string& text) {
+Fact against_of(const LogitSplit& split) {
+  if (split.against_label) return *split.against_label;
+  return if_given(split.against);
+}
+
+Fact facts_of(const LogitSplit& split, const std::string& text, const std::string& against) {
   return object({{"position", split.position},
                  {"token", only_if(!split.label, split.token)},
                  {"text", unless_empty(text)},
                  {"class", if_given(split.label)},
+                 {"against", against_of(split)},
+                 {"against_text", unless_empty(against)},
                  {"logit", split.logit},
                  {"parts", texts_of(split.places)},
                  {"heads", texts_of(split.heads)},
@@ -208,7 +215,7 @@ Fact facts_of(const ResultFile& result) {
        {"why", result.why != nullptr && result.why->scores ? facts_of(*result.why->scores)
                                                            : Fact::absent()},
        {"contribution", result.why != nullptr && result.why->logit
-                            ? facts_of(*result.why->logit, result.logit_text)
+                            ? facts_of(*result.why->logit, result.logit_text, result.against_text)
                             : Fact::absent()},
        {"kv_heads", if_given(result.kv_heads)},
        {"seen", only_if(!result.seen.empty(), facts_of(result.seen))},

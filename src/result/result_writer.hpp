@@ -55,11 +55,11 @@ struct ResultFile {
   DType dtype = DType::float32;
   std::string title, description;
   Labels labels;
-  const ModelReport* model = nullptr;   ///< null = no model
-  const WhySplits* why = nullptr;       ///< of a model; null = none
-  std::vector<SeenKeys> seen;           ///< of a model's attentions
-  std::string logit_text;               ///< of the token whose logit is split, if it is known
-  std::optional<std::size_t> kv_heads;  ///< where heads share key and value heads
+  const ModelReport* model = nullptr;    ///< null = no model
+  const WhySplits* why = nullptr;        ///< of a model; null = none
+  std::vector<SeenKeys> seen;            ///< of a model's attentions
+  std::string logit_text, against_text;  ///< of the tokens whose logits are split, if known
+  std::optional<std::size_t> kv_heads;   ///< where heads share key and value heads
   std::vector<std::pair<std::string, Shape>> shapes;
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::vector<TensorPlace> places;  ///< one a tensor; empty = all are written in result.json itself
@@ -91,7 +91,9 @@ Fact prediction_facts(const ModelReport& model);
 
 /// The names of a split's parts, with the pairs or the position and token that it is of.
 Fact facts_of(const ScoreSplit& split);
-Fact facts_of(const LogitSplit& split, const std::string& text);
+Fact facts_of(const LogitSplit& split, const std::string& text, const std::string& against);
+/// The other token of a difference, by its id, or the other class by its name.
+Fact against_of(const LogitSplit& split);
 
 /// The object that result.json holds. Tensors share their elements with it.
 Fact facts_of(const ResultFile& result);

@@ -311,13 +311,14 @@ RunSplits named_splits(WhySplits splits, const Plan& plan, const std::string& do
   }
   if (!both) named.read = named.tokens;
   if (!named.splits.logit) return named;
-  if (const auto& label = named.splits.logit->label) {
-    named.token = in_quotes(*label);
-    return named;
-  }
-  const auto id = static_cast<std::int64_t>(named.splits.logit->token);
-  const std::optional<std::string> token = written_token(*model.folder, id);
-  named.token = token ? in_quotes(*token) : std::to_string(id);
+  const auto text_of = [&](std::size_t number, const std::optional<std::string>& label) {
+    if (label) return in_quotes(*label);
+    const auto token = written_token(*model.folder, static_cast<std::int64_t>(number));
+    return token ? in_quotes(*token) : std::to_string(number);
+  };
+  const LogitSplit& logit = *named.splits.logit;
+  named.token = text_of(logit.token, logit.label);
+  if (logit.against) named.against = text_of(*logit.against, logit.against_label);
   return named;
 }
 

@@ -78,6 +78,7 @@ struct RunSplits {
   std::vector<std::string> tokens;  ///< of the text, or of an encoder-decoder's decoder
   std::vector<std::string> read;    ///< of the encoder's text; of other models as `tokens`
   std::string token;                ///< whose logit is split, in quotes; empty without a logit
+  std::string against = {};         ///< whose logit is taken away from it; empty = none
 };
 
 /// Names what was split in a sample of a model's plan.

@@ -218,8 +218,12 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   file.model = report_.model ? &*report_.model : nullptr;
   if (why_) file.why = &why_->splits;
   if (why_ && why_->splits.logit && !why_->splits.logit->label) {
-    const auto id = static_cast<std::int64_t>(why_->splits.logit->token);
-    file.logit_text = written_token(*model_of(plan_)->folder, id).value_or("");
+    const LogitSplit& logit = *why_->splits.logit;
+    const auto text_of = [&](std::size_t token) {
+      return written_token(*model_of(plan_)->folder, static_cast<std::int64_t>(token)).value_or("");
+    };
+    file.logit_text = text_of(logit.token);
+    if (logit.against) file.against_text = text_of(*logit.against);
   }
   if (report_.model && wants_weights()) file.seen = seen_keys();
   const Geometry& geometry = plan_.attentions[0].geometry;
@@ -475,7 +479,7 @@ Drawing KindRun::drawing_of(std::vector<DrawnMap> maps) const {
 
 DrawnSplits KindRun::drawn_splits() const {
   if (!why_) return {};
-  return {{why_, &why_->splits}, why_->tokens, why_->read, why_->token};
+  return {{why_, &why_->splits}, why_->tokens, why_->read, why_->token, why_->against};
 }
 
 Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& of) const {

@@ -114,6 +114,10 @@ constexpr std::array<HeadAnalysisInfo, static_cast<std::size_t>(HeadAnalysis::la
      to_translate("what heads look at in random tokens that are repeated; for models"), true},
     {HeadAnalysis::contacts, "contacts",
      to_translate("which residues of a protein touch each other; for ESM's models"), true},
+    {HeadAnalysis::loss, "loss",
+     to_translate("the loss of each token after those before it; for models that read from left "
+                  "to right"),
+     true},
 }};
 
 }  // namespace

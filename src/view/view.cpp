@@ -41,6 +41,7 @@
 #include "view/page_maker.hpp"
 #include "view/page_splits.hpp"
 #include "view/score_vectors.hpp"
+#include "why/patch_sweep.hpp"
 #include "why/splits.hpp"
 #include "why/why.hpp"
 

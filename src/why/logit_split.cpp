@@ -156,10 +156,16 @@ struct Direction {
   double bias = 0;
 };
 
-// At x [1,1,D], with the norm's denominators and the ratios of the function as they are there.
-Direction direction_of(const LogitsHead& head, std::size_t chosen, const Tensor& x, double eps,
+// At x [1,1,D], with the norm's denominators and the ratios of the function as they are there; of a
+// difference of logits, the difference of both directions.
+Direction direction_of(const LogitsHead& head, std::size_t chosen,
+                       std::optional<std::size_t> against, const Tensor& x, double eps,
                        std::size_t threads) {
   Direction own{head.words.weight.row(chosen), 0};
+  if (against) {
+    const std::vector<double> other = head.words.weight.row(*against);
+    add_scaled(-1, other.data(), other.size(), own.g.data());
+  }
   for (double& g : own.g) g *= head.scale;
   const auto add_bias = [&own](const Tensor& bias) {
     if (!bias) return;
@@ -184,7 +190,9 @@ Direction direction_of(const LogitsHead& head, std::size_t chosen, const Tensor&
     own.g = std::move(to);
   }
   if (head.words.bias) {
-    own.bias += head.words.bias.converted(DType::float64).values<double>()[chosen];
+    const Tensor bias = head.words.bias.converted(DType::float64);
+    own.bias += bias.values<double>()[chosen];
+    if (against) own.bias -= bias.values<double>()[*against];
   }
   return own;
 }
@@ -223,7 +231,7 @@ FrozenChoice ChosenLogit::kept(const Architecture& model) const {
 }
 
 LogitSplit split_logit(const Architecture& model, const ChosenLogit& chosen, const FrozenPass& pass,
-                       std::optional<std::size_t> token, std::size_t threads) {
+                       const LogitTerms& terms, std::size_t threads) {
   const LogitsHead& head = chosen.head;
   const Rows states = rows_at(pass.output, pass.positions);
   const auto vector = [](Rows rows) {
@@ -248,11 +256,13 @@ LogitSplit split_logit(const Architecture& model, const ChosenLogit& chosen, con
   }
   const auto likeliest = std::ranges::max_element(logits) - logits.begin();
   LogitSplit split;
-  const std::size_t wanted = token.value_or(static_cast<std::size_t>(likeliest));
+  const std::size_t wanted = terms.token.value_or(static_cast<std::size_t>(likeliest));
   double size = 0;
   Direction direction;
   for (std::size_t r = 0; r < states.count(); ++r) {
-    if (r < inputs.size()) direction = direction_of(head, wanted, inputs[r], model.eps, threads);
+    if (r < inputs.size()) {
+      direction = direction_of(head, wanted, terms.against, inputs[r], model.eps, threads);
+    }
     std::vector<double> g = direction.g;
     for (double& x : g) x *= chosen.read[r].second;
     size += std::sqrt(dot(g.data(), g.data(), g.size()) *
@@ -267,10 +277,18 @@ LogitSplit split_logit(const Architecture& model, const ChosenLogit& chosen, con
   }
   split.position = pass.positions.front();
   split.token = wanted;
-  if (!chosen.labels.empty()) split.label = chosen.labels[wanted];
+  split.against = terms.against;
   split.logit = logits[wanted];
+  if (terms.against) split.logit -= logits[*terms.against];
+  if (!chosen.labels.empty()) {
+    split.label = chosen.labels[wanted];
+    if (terms.against) split.against_label = chosen.labels[*terms.against];
+  }
   check_sum(split.parts.values<double>(), split.logit, size, [&] {
-    return translated("the logit of token {1} at position {2}", wanted, split.position);
+    return terms.against
+               ? translated("the difference of the logits of tokens {1} and {2} at position {3}",
+                            wanted, *terms.against, split.position)
+               : translated("the logit of token {1} at position {2}", wanted, split.position);
   });
   return split;
 }

@@ -52,7 +52,10 @@ struct LogitSplit {
   std::size_t position = 0;          ///< of several the first
   std::size_t token = 0;             ///< or the number of the class
   std::optional<std::string> label;  ///< of the class; absent = a token's
-  double logit = 0;
+  /// The other token or class of a difference of two logits, which is split then; absent = none.
+  std::optional<std::size_t> against;
+  std::optional<std::string> against_label;
+  double logit = 0;                            ///< or the difference
   std::vector<ModelPlace> places;              ///< where the parts were written
   Tensor parts;                                ///< float64 [P]
   std::vector<ModelPlace> heads, cross_heads;  ///< of the rows of the following
@@ -88,12 +91,17 @@ struct ChosenLogit {
   FrozenChoice kept(const Architecture& model) const;
 };
 
-/// Splits the logit of a token or class in the pass that kept what it needs; absent = the likeliest
-/// one. It must be there. Denominators of norms and the ratios f(x)/x of a function in the head
-/// stay as they are. Throws Error(internal) if the parts do not add up to the logit that the
-/// model's own head computes.
+/// The logit that is split: that of a token or class, absent = the likeliest one, less that of
+/// another one, absent = no other. Both must be there.
+struct LogitTerms {
+  std::optional<std::size_t> token = {}, against = {};
+};
+
+/// Splits the logit in the pass that kept what it needs. Denominators of norms and the ratios
+/// f(x)/x of a function in the head stay as they are. Throws Error(internal) if the parts do not
+/// add up to the logit that the model's own head computes.
 LogitSplit split_logit(const Architecture& model, const ChosenLogit& chosen, const FrozenPass& pass,
-                       std::optional<std::size_t> token, std::size_t threads);
+                       const LogitTerms& terms, std::size_t threads);
 
 /// Row of a pass's positions, and the token whose logit there is split.
 struct LogitRow {

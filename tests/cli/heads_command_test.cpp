@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "attn/io.hpp"
 
@@ -365,8 +366,9 @@ TEST_CASE("contributions to logits over a corpus have exact sums, which shards j
   // 4 layers of 4 heads and a feed-forward, embedding and bias.
   CHECK(std::count(rows.begin(), rows.end(), '\n') == 1 + 4 * 5 + 2);
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The people", "--logit"}).errors ==
-        "attn-cli: contributions to logits are summed up over a corpus\n  where: --logit\n  help:  "
-        "add --corpus, or split the logit of one text with attn-cli run --logit\n");
+        "attn-cli: nothing here is computed of the logit of a single token\n  where: --logit\n  "
+        "help:  add a lens, a text to patch from, or a corpus; run splits the logit of one "
+        "text\n");
 }
 
 TEST_CASE("what an answer looks at, and what is lost without each head, are pictures too") {
@@ -443,8 +445,75 @@ TEST_CASE("heads patches every head from another text") {
   CHECK(attn_cli(words, folder.path()).errors.starts_with("attn-cli: the texts have "));
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The peace", "--logit-difference", "1,2"})
             .errors ==
-        "attn-cli: there is no text to patch heads from\n  where: --logit-difference\n  help:  add "
-        "--patch without --at\n");
+        "attn-cli: nothing here is computed of the logit of a single token\n  where: --logit\n  "
+        "help:  add a lens, a text to patch from, or a corpus; run splits the logit of one "
+        "text\n");
+  CHECK(attn_cli({"heads", "--model", speeches, "--text", "The peace", "--sweep", "keys"}).errors ==
+        "attn-cli: there is no text to patch parts from\n  where: --sweep\n  help:  add --patch "
+        "without --at\n");
+}
+
+TEST_CASE("heads sweeps parts over layers, heads and positions in one table and picture each") {
+  const TemporaryFolder folder;
+  std::vector<std::string> words{"heads",
+                                 "--model",
+                                 speeches,
+                                 "--text",
+                                 "The peace of the world",
+                                 "--patch",
+                                 "The peace of the nation",
+                                 "--logit",
+                                 " of",
+                                 "--against-logit",
+                                 " the",
+                                 "--sweep",
+                                 "residual,values,heads",
+                                 "--by-position",
+                                 "--top",
+                                 "3",
+                                 "--plots",
+                                 "heads",
+                                 "--dpi",
+                                 "60",
+                                 "--out",
+                                 "h"};
+  const Outcome outcome = attn_cli(words, folder.path());
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find("Patched from the other text, one at a time: the states that leave a "
+                            "layer. The logit of \" of\" minus that of \" the\"") !=
+        std::string::npos);
+  CHECK(outcome.output.find("The first 3 of ") != std::string::npos);
+  const std::string json = read_text(folder / "h" / "heads.json");
+  for (const char* part : {"residual", "values", "heads"}) {
+    CHECK(json.find("\"part\": \"" + std::string(part) + "\"") != std::string::npos);
+    CHECK(std::filesystem::exists(folder / "h" / ("heads.patch." + std::string(part) + ".png")));
+  }
+}
+
+TEST_CASE("a lens follows a named token through all states, and losses are those of each token") {
+  const std::vector<std::string> words{
+      "heads", "--model", speeches, "--text", "The peace of the world", "--json", "--analyses"};
+  const auto json_of = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    const Outcome outcome = attn_cli(all);
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    return nlohmann::json::parse(outcome.output);
+  };
+  const auto trace = json_of({"lens", "--logit", " of", "--against-logit", " the"})["trace"];
+  const auto& states = trace["states"];
+  REQUIRE(states.size() == 9);
+  CHECK(states[0]["state"] == "embedding");
+  CHECK(states[1]["state"] == "0.attention");
+  CHECK(states[8]["state"] == "3.residual");
+  CHECK(json_of({"loss"})["losses"][0].size() == 4);
+  std::vector<std::string> unnamed = words;
+  unnamed.insert(unnamed.end(), {"lens", "--logit"});
+  CHECK(attn_cli(unnamed).errors ==
+        "attn-cli: the lens follows a token that is named\n  where: --logit\n  help:  give the "
+        "token's text or its id\n");
 }
 
 TEST_CASE("a corpus that was killed goes on to the same bytes") {

@@ -81,6 +81,7 @@ constexpr Report reports[] = {
     {"explain", "--model data/speeches --text 'The people of' --layers 1 --head 1"},
     {"explain", "--model data/speeches --text 'The people of' --layers 2 --head 0 --query 2 --why"},
     {"explain", "--model data/speeches --text 'The people of' --logit"},
+    {"explain", "--model data/speeches --text 'The people of' --logit 3 --against-logit 5"},
     {"explain",
      "--model " ATTN_TEST_DATA "/models/cases/bert_classifies/checkpoint --text 'the film' "
      "--logit"},
@@ -93,6 +94,12 @@ constexpr Report reports[] = {
     {"heads", "--model data/speeches --text 'The people of' --against data/speeches"},
     {"heads", "--model data/speeches --text 'The people of' --generate 1 --parts first=0:3"},
     {"heads", "--model data/speeches --text 'The people of' --analyses lens,induction"},
+    {"heads",
+     "--model data/speeches --text 'The peace of' --patch 'The war of' --sweep residual,keys"},
+    {"heads",
+     "--model data/speeches --text 'The people of' --analyses lens,loss --logit 3 "
+     "--against-logit 5"},
+    {"circuits", "data/speeches --tokens 3 --out circuits"},
     {"compare", "mask kinds/dot_product --seen-only"},
     {"compare", "mask model"},
     {"validate", "mask.json"},

@@ -259,7 +259,7 @@ TEST_CASE("heads that are switched off are named by their layer") {
                    {ids + R"("heads_off": {"3": [0]})",
                     "there is no layer 3: the model has 3 layers", "/heads_off/3", "give 0 to 2"},
                    {ids + R"("heads_off": {"0": 1})", "expected a list of heads, found a number",
-                    "/heads_off/0", "give a list of numbers such as [0, 3]"}});
+                    "/heads_off/0", "give a list of numbers such as [0, 3], or \"all\""}});
   const std::string both = "name layers such as \"encoder.0\", \"decoder.0\" or \"cross.0\"";
   check_all(bart,
             {{ids + R"("heads_off": {"0": [0]})", "\"0\" is not a layer of the model",

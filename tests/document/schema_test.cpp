@@ -294,7 +294,8 @@ TEST_CASE("every option of a document is one of its keys") {
   pool = attn::Pooling{};
   score = where = weight = "1";
   ablate = "mean";
-  patch = patch_at = continued = prompt = "a";
+  patch = continued = prompt = "a";
+  patch_at = {"a"};
   generate = 1;
   parts = {{"a", 0, 1}};
   parts_between_special_tokens = truncate = chat = true;

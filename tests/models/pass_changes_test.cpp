@@ -15,7 +15,6 @@
 #include "models/pass.hpp"
 #include "models/recorded_document.hpp"
 #include "temporary_folder.hpp"
-#include "why/why.hpp"
 
 namespace attn {
 namespace {
@@ -48,7 +47,7 @@ struct PatchCase {
   }
   ModelOptions patched(const std::string& at) const {
     ModelOptions own = options;
-    own.patch = Patch{other, patch_place(at, model(), "")};
+    own.patch = Patch{other, {patch_place(at, model(), "")}};
     return own;
   }
 
@@ -156,25 +155,32 @@ TEST_CASE("heads that are off by their means write the mean of all tokens at eac
   CHECK(farthest(own.logits(options), by_means) > 1e-9);
 }
 
-TEST_CASE("patching every head at once equals one pass for each") {
-  for (const char* name :
-       {"gpt2_bare_names", "llama_grouped", "gpt_neox_pythia_f16", "t5_relu_tied"}) {
-    CAPTURE(name);
-    PatchCase own(name);
-    own.options.patch = Patch{own.other, std::nullopt};
-    const HeadEffects effects =
-        patch_every_head({own.model(), own.folder.weights, own.text, own.options}, {3, 5});
-    own.options.patch.reset();
-    const auto difference = [](const std::vector<double>& logits) { return logits[3] - logits[5]; };
-    CHECK(std::abs(effects.own - difference(own.logits(own.options))) < 1e-12);
-    const std::string stack = own.model().encoder_decoder() ? "decoder." : "";
-    REQUIRE(effects.patched.size() == own.model().stacks.back().layers.size());
-    for (std::size_t n = 0; n < effects.patched.size(); ++n) {
-      for (std::size_t h = 0; h < own.model().heads; ++h) {
-        const std::string at = stack + std::to_string(n) + "." + std::to_string(h);
-        CAPTURE(at);
-        CHECK(std::abs(effects.patched[n][h] - difference(own.logits(own.patched(at)))) < 1e-12);
-      }
+TEST_CASE("a feed-forward that is off adds zeros, or its mean over all tokens") {
+  PatchCase own("gpt2_bare_names");
+  const auto added_by = [&](const ModelOptions& options) {
+    Tensor added;
+    own.logits(options,
+               {.places = {{.layer = 1, .part = ModelPlace::Part::feed_forward}},
+                .written = [&](const SamplePlace&, const Tensor& numbers) { added = numbers; }});
+    return added;
+  };
+  const Tensor before = added_by(own.options);
+  ModelOptions options = own.options;
+  options.heads_off = {{.layer = 1, .part = ModelPlace::Part::feed_forward},
+                       {.layer = 1, .head = 0}};
+  const Tensor zeros = added_by(options);
+  for (const double x : zeros.values<double>()) CHECK(x == 0);
+  options.heads_off.pop_back();
+  options.ablation = Ablation::mean;
+  const Tensor means = added_by(options);
+  const std::size_t row = before.shape().back(), length = before.shape()[1];
+  for (std::size_t k = 0; k < row; ++k) {
+    double mean = 0;
+    for (std::size_t i = 0; i < length; ++i) {
+      mean += before.values<double>()[i * row + k] / static_cast<double>(length);
+    }
+    for (std::size_t i = 0; i < length; ++i) {
+      CHECK(std::abs(means.values<double>()[i * row + k] - mean) < 1e-13);
     }
   }
 }
@@ -185,10 +191,12 @@ TEST_CASE("places of patches are read, and what they cannot be is named") {
   CHECK(place("2.3").head == 3);
   CHECK(place("2.feed_forward").part == ModelPlace::Part::feed_forward);
   CHECK(place("1.residual:0,4").positions == std::vector<std::size_t>{0, 4});
-  CHECK(error_from([&] { place("2"); }) ==
-        "\"2\" names no part of the model\n  where: at\n  help:  name a head, a feed-forward or "
-        "states, such as 2.1, 2.feed_forward or 2.residual, and the positions after a colon: "
-        "2.1:3,4");
+  CHECK(place("1.attention:2") == ModelPlace{.layer = 1, .positions = {2}});
+  CHECK(place("embedding").part == ModelPlace::Part::embedding);
+  CHECK(error_from([&] { place("bias"); }) ==
+        "\"bias\" names no part of the model\n  where: at\n  help:  name a head, an attention, a "
+        "feed-forward or states, such as 2.1, 2.attention, 2.feed_forward, 2.residual or "
+        "embedding, and the positions after a colon: 2.1:3,4");
   CHECK(error_from([&] { place("2.1:x"); }).starts_with("\"2.1:x\" names no part"));
   CHECK(error_from([&] { place("3.1"); }) ==
         "there is no layer 3: the model has 3 layers\n  where: at\n  help:  give 0 to 2");

@@ -255,6 +255,39 @@ void check_logits_of_one_pass(const SplitCase& own, const LogitSplit& given) {
   CHECK(row == got.heads.size());
 }
 
+TEST_CASE("the parts of a difference of logits are the differences of their parts") {
+  for (const char* name : {"gpt2_bare_names", "llama_grouped", "gemma2_soft_caps_bf16",
+                           "bert_pairs", "gpt_neox_pythia_f16"}) {
+    CAPTURE(name);
+    const SplitCase own = open_split_case(std::string(name));
+    const auto split_of = [&](const char* logit, std::optional<std::string> against) {
+      WhyOptions why;
+      why.logit = logit;
+      why.against_logit = std::move(against);
+      return *split(why, own.folder, own.text, own.options).logit;
+    };
+    const LogitSplit a = split_of("3", std::nullopt), b = split_of("5", std::nullopt),
+                     both = split_of("3", "5");
+    CHECK(both.against == 5);
+    const double size = size_of_sum(a.parts.values<double>());
+    CHECK(std::abs(both.logit - (a.logit - b.logit)) <= 1e-12 * size);
+    REQUIRE(both.places == a.places);
+    for (std::size_t p = 0; p < a.places.size(); ++p) {
+      // The transform of masked models stays as it is, whatever the token.
+      CHECK(std::abs(both.parts.values<double>()[p] -
+                     (a.parts.values<double>()[p] - b.parts.values<double>()[p])) <= 1e-12 * size);
+    }
+    for (std::size_t at = 0; at < a.tokens.size(); ++at) {
+      CHECK(std::abs(both.tokens.values<double>()[at] -
+                     (a.tokens.values<double>()[at] - b.tokens.values<double>()[at])) <=
+            1e-12 * size);
+    }
+    CHECK(error_from([&] { split_of("3", "3"); }) ==
+          "both logits are of one token\n  where: WhyOptions::against_logit\n  help:  give two "
+          "tokens");
+  }
+}
+
 // Splits the logit of token 3, whose parts are to add up to it, and those of each head to the
 // head's.
 void check_logit(SplitCase own) {

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "attn/heads.hpp"
+#include "attn/tensor.hpp"
+
+#include "document/plan.hpp"
+#include "heads/model_analyses.hpp"
+#include "layers/embedding_and_head.hpp"
+
+namespace attn {
+
+/// One token through the states of a model's last stack, as the logit lens sees it: of the
+/// embedding, and of each wanted layer behind its attention and behind all of it. Tensors
+/// "lens.token.ranks", "lens.token.probabilities" and "lens.token.logits" [B,states,L].
+class TokenLens {
+ public:
+  /// The tokens that the options name. Throws Error(input) for those that there are not, for a
+  /// token that is not named, and for a model without a head. Keeps references to the request.
+  TokenLens(const ModelRequest& request, const HeadsOptions& options);
+
+  /// Looks through a pass; must not outlive this object, which must not be moved.
+  PassObserver observer();
+
+  void finish(NamedTensors& tensors, std::optional<TokenTrace>& trace) const;
+
+ private:
+  void look(const ModelPlace& state, std::size_t sample, const Tensor& states);
+
+  const ModelRequest& request_;
+  Stack stack_;
+  LogitsHead head_;
+  std::size_t token_ = 0;
+  std::optional<std::size_t> against_;
+  std::size_t samples_, longest_;
+  std::vector<ModelPlace> states_;
+  /// Of each state [B,L]; logits are differences where there is another token.
+  std::vector<std::vector<double>> logits_, probabilities_;
+  std::vector<std::vector<std::int64_t>> ranks_;
+};
+
+/// The loss of each token of a model that reads from left to right, −ln of its probability after
+/// the tokens before it: tensor "loss" [B,L], NaN for first tokens and behind the ends of texts.
+class TokenLosses {
+ public:
+  /// Makes the request give logits. Throws Error(input) for another model, and for one without a
+  /// head.
+  explicit TokenLosses(ModelRequest& request);
+
+  /// Takes the logits of a pass; must not outlive this object, which must not be moved.
+  PassObserver observer();
+
+  void finish(NamedTensors& tensors, std::vector<std::vector<double>>& losses) const;
+
+ private:
+  const ModelRequest& request_;
+  std::vector<std::vector<double>> losses_;  // of each sample, from its second token on
+};
+
+}  // namespace attn
