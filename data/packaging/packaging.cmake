@@ -25,7 +25,7 @@ install(CODE "set(attn_program \"$<TARGET_FILE:attn-cli>\")
   set(attn_strip \"${CMAKE_STRIP}\")
   set(attn_packaging \"${CMAKE_CURRENT_LIST_DIR}\")
   set(attn_version ${PROJECT_VERSION})
-  set(attn_headers libcli11-dev libfast-float-dev libhwy-dev libstb-dev libxtensor-dev nlohmann-json3-dev)"
+  set(attn_headers libcli11-dev libeigen3-dev libfast-float-dev libhwy-dev libstb-dev libxtensor-dev nlohmann-json3-dev)"
   COMPONENT portable EXCLUDE_FROM_ALL)
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/portable.cmake COMPONENT portable EXCLUDE_FROM_ALL)
 
@@ -40,7 +40,7 @@ attn_install(DIRECTORY docs/ DESTINATION ${attn_doc_folder}/docs)
 # The program knows its own flags, so it writes its manual pages and its completions itself.
 set(attn_pages ${attn_generated}/attn-cli.1)
 set(attn_write_pages COMMAND attn-cli manual > ${attn_generated}/attn-cli.1)
-foreach(command run batch plot show explain heads view compare validate schema model tokens example bench list completion manual)
+foreach(command run batch plot show explain heads circuits view compare validate schema model tokens example bench list completion manual)
   list(APPEND attn_pages ${attn_generated}/attn-cli-${command}.1)
   list(APPEND attn_write_pages COMMAND attn-cli manual ${command} > ${attn_generated}/attn-cli-${command}.1)
 endforeach()

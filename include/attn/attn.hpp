@@ -6,6 +6,7 @@
 #include "attn/batch.hpp"
 #include "attn/bench.hpp"
 #include "attn/catalogue.hpp"
+#include "attn/circuits.hpp"
 #include "attn/compare.hpp"
 #include "attn/cpu.hpp"
 #include "attn/document.hpp"

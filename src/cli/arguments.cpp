@@ -380,12 +380,12 @@ std::function<int()> printing(std::string text) {
 }  // namespace
 
 std::vector<Command> commands() {
-  std::vector<Command> all{run_command(),        batch_command(),   plot_command(),
-                           show_command(),       explain_command(), heads_command(),
-                           view_command(),       compare_command(), validate_command(),
-                           schema_command(),     model_command(),   tokens_command(),
-                           example_command(),    bench_command(),   list_command(),
-                           completion_command(), manual_command()};
+  std::vector<Command> all{run_command(),      batch_command(),      plot_command(),
+                           show_command(),     explain_command(),    heads_command(),
+                           circuits_command(), view_command(),       compare_command(),
+                           validate_command(), schema_command(),     model_command(),
+                           tokens_command(),   example_command(),    bench_command(),
+                           list_command(),     completion_command(), manual_command()};
   for (Command& command : all) {
     const bool speaks = std::any_of(command.flags.begin(), command.flags.end(),
                                     [](const Flag& flag) { return flag.name == "--lang"; });

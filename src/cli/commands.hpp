@@ -36,6 +36,7 @@ Command plot_command();
 Command show_command();
 Command explain_command();
 Command heads_command();
+Command circuits_command();
 Command view_command();
 Command compare_command();
 Command validate_command();

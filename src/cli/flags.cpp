@@ -205,11 +205,12 @@ namespace {
 
 // Structs whose fields have flags of the same name: RunOptions::valid_lens is --valid-lens.
 constexpr std::string_view structs[]{
-    "AttentionRequest", "BatchOptions",   "BenchRequest",   "ColorOptions", "CompareRequest",
-    "DocumentOptions",  "ExplainOptions", "FigureOptions",  "HeadCounting", "HeadsCorpusOptions",
-    "HeadsOptions",     "HeadsTable",     "RolloutOptions", "FileAccess",   "Limits",
-    "MapRequest",       "MapSelection",   "PlotOptions",    "PlotRequest",  "RunOptions",
-    "ViewOptions",      "WhyOptions"};
+    "AttentionRequest", "BatchOptions",   "BenchRequest",       "CircuitsOptions",
+    "ColorOptions",     "CompareRequest", "DocumentOptions",    "ExplainOptions",
+    "FigureOptions",    "HeadCounting",   "HeadsCorpusOptions", "HeadsOptions",
+    "HeadsTable",       "RolloutOptions", "FileAccess",         "Limits",
+    "MapRequest",       "MapSelection",   "PlotOptions",        "PlotRequest",
+    "RunOptions",       "ViewOptions",    "WhyOptions"};
 
 // Fields whose flags have other names. A text that is a part of another one comes after it.
 constexpr std::pair<std::string_view, std::string_view> exceptions[]{

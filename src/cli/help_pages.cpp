@@ -50,6 +50,10 @@ constexpr auto pages = std::to_array<Page>({
       "attn-cli heads --model gpt2 --corpus texts.txt --csv"},
      "--model --text --corpus --statistics --analyses --sort --top --csv --against --patch "
      "--layers --plots --out"},
+    {"circuits",
+     {"attn-cli circuits gpt2", "attn-cli circuits folder/ --heads 9.9 --tokens '\" Mary\"'",
+      "attn-cli circuits gpt2 --plots --out circuits"},
+     "--heads --tokens --top --listed --csv --plots --out --json"},
     {"view",
      {"attn-cli view result/", "attn-cli view document.json --out page.html",
       "attn-cli view --model gpt2 --text \"The cat sat\""},

@@ -62,6 +62,7 @@ constexpr auto files = std::to_array<Known>({
      "Folder of the results, unless --out names another: one folder per document and "
      "summary.jsonl."},
     {"attention_heads/", "heads", "Folder of tables, tensors and pictures of heads."},
+    {"attention_circuits/", "circuits", "Folder of tables and pictures of circuits."},
     {"view.html", "view", "The page, unless --out names another file."},
     {"/usr/share/attn-cli/examples/", "example", "Documents and texts to begin with."},
     {"~/.cache/huggingface/hub/", "--model", "Models that are called by their names."},
@@ -95,6 +96,7 @@ constexpr auto related = std::to_array<Related>({
     {"show", {"plot", "explain", "view"}},
     {"explain", {"run", "show", "view"}},
     {"heads", {"run", "explain", "model"}},
+    {"circuits", {"heads", "model", "explain"}},
     {"view", {"plot", "heads", "explain"}},
     {"compare", {"run", "plot", "show"}},
     {"validate", {"run", "batch", "schema"}},

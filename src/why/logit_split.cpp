@@ -300,7 +300,7 @@ std::vector<LogitSplit> split_logits(const Architecture& model, const LogitsHead
   std::vector<LogitSplit> splits;
   for (const auto& [row, token] : rows) {
     const Tensor state = state_of(states, row);
-    Direction direction = direction_of(head, token, state, model.eps, threads);
+    Direction direction = direction_of(head, token, std::nullopt, state, model.eps, threads);
     const std::vector<double>& g = direction.g;
     const double size = std::sqrt(dot(g.data(), g.data(), g.size()) *
                                   dot(states.row(row), states.row(row), states.width));

@@ -256,8 +256,8 @@ TEST_CASE("flags of all commands are in the manual page of the program alone") {
 TEST_CASE("man finds nothing to complain about in the manual pages") {
   if (is_missing("groff")) return;
   const Outcome outcome = shell(
-      "for c in '' run batch plot show explain heads view compare validate schema model tokens "
-      "example bench list completion manual; do\n"
+      "for c in '' run batch plot show explain heads circuits view compare validate schema model "
+      "tokens example bench list completion manual; do\n"
       "\"$ATTN\" manual $c | groff -man -Kutf8 -Tutf8 -wall >/dev/null || exit 1\ndone");
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.errors.empty());
