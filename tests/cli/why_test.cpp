@@ -83,18 +83,23 @@ TEST_CASE("run draws the parts of a score and of a logit") {
 
 TEST_CASE("plot draws the splits that a result holds as run draws them") {
   const TemporaryFolder folder;
-  const std::vector<std::string> run{
+  const std::vector<std::string> one{
       "run",     pythia,     "--why", "2.1",     "--query",
       "6",       "--key",    "2",     "--logit", "3",
       "--quiet", "--format", "svg",   "--plots", "parts,bars,path,contributions",
       "--dtype", "float64",  "--out", "r"};
-  REQUIRE(attn_cli(run, folder.path()).exit_code == 0);
-  for (const std::string kind : {"parts", "bars", "path", "contributions"}) {
-    CAPTURE(kind);
-    const Outcome plot =
-        attn_cli({"plot", kind, "r", "--out", "again.svg", "--quiet"}, folder.path());
-    CHECK(plot.errors == "");
-    CHECK(read_text(folder / "again.svg") == read_text(folder / "r" / (kind + ".svg")));
+  std::vector<std::string> difference = one;
+  difference.insert(difference.end(), {"--against-logit", "5"});
+  for (const auto& run : {one, difference}) {
+    CAPTURE(run.size());
+    REQUIRE(attn_cli(run, folder.path()).exit_code == 0);
+    for (const std::string kind : {"parts", "bars", "path", "contributions"}) {
+      CAPTURE(kind);
+      const Outcome plot =
+          attn_cli({"plot", kind, "r", "--out", "again.svg", "--quiet"}, folder.path());
+      CHECK(plot.errors == "");
+      CHECK(read_text(folder / "again.svg") == read_text(folder / "r" / (kind + ".svg")));
+    }
   }
 }
 
