@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "attn/why.hpp"
 
 #include "models/pass.hpp"
+#include "why/partial_pass.hpp"
 
 namespace attn {
 
@@ -35,10 +35,6 @@ struct SweepEffects {
   std::vector<std::size_t> tokens;  ///< the two: the first minus the second
   std::vector<SweptPart> parts;
 };
-
-/// Tokens of a difference; absent = the likeliest after the text, and after the other one or else
-/// the second after the text.
-using DifferenceTokens = std::array<std::optional<std::size_t>, 2>;
 
 /// Effects of parts of a model's last stack on the difference of two logits at the last position.
 /// Runs the text and that of the pass's patch, and for each layer and position the layers from

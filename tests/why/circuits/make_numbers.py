@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Stores what TransformerLens 4.3 computes of small checkpoints of tests/models/cases, for tests/why/circuits_test.cpp and
-tests/why/patch_sweep_test.cpp.
+"""Stores what TransformerLens 4.3 computes of small checkpoints of tests/models/cases, for tests/why/circuits_test.cpp,
+tests/why/patch_sweep_test.cpp and tests/why/path_patch_test.cpp.
 
   python3 tests/why/circuits/make_numbers.py
 
@@ -104,6 +104,57 @@ def sweeps(name):
     return result
 
 
+def paths(name):
+    """Direct paths from each head to the logits and to queries, keys and values of later heads: all other heads and all
+    feed-forwards write what they write in the text, and what the end becomes so goes into another pass of the text."""
+    own = bridge(cases / name / "checkpoint", False)
+    config = own.cfg
+    ids = json.loads((cases / name / "input.json").read_text())["token_ids"][0]
+    text, source = torch.tensor([ids]), torch.tensor([[(token + 3) % 20 for token in ids[:-1]] + ids[-1:]])
+    counts = {"queries": config.n_heads, "keys": config.n_key_value_heads or config.n_heads}
+    counts["values"] = counts["keys"]
+    result = {"logits": [], "queries": [], "keys": [], "values": []}
+    with torch.no_grad():
+        _, clean = own.run_with_cache(text)
+        _, given = own.run_with_cache(source)
+        for layer in range(config.n_layers):
+            for head in range(config.n_heads):
+                hooks, read = [], {}
+                for n in range(config.n_layers):
+                    z = f"blocks.{n}.attn.hook_z"
+                    outputs = by_head(clean[z], config.n_heads).clone()
+                    if n == layer:
+                        outputs[:, :, head] = by_head(given[z], config.n_heads)[:, :, head]
+                    hooks.append((z, lambda value, hook=None, outputs=outputs: outputs.reshape(value.shape)))
+                    mlp = f"blocks.{n}.hook_mlp_out"
+                    hooks.append((mlp, lambda value, hook=None, mlp=mlp: clean[mlp]))
+                    for part in counts:
+                        point = HOOKS[part][0].format(n)
+
+                        def note(value, hook=None, point=point):
+                            read[point] = value.clone()
+                            return value
+
+                        hooks.append((point, note))
+                result["logits"].append(difference(own.run_with_hooks(text, fwd_hooks=hooks)))
+                for part, count in counts.items():
+                    row = []
+                    for n in range(layer + 1, config.n_layers):
+                        point = HOOKS[part][0].format(n)
+                        for unit in range(count):
+
+                            def change(value, hook=None):
+                                changed = by_head(value, count).clone()
+                                changed[:, :, unit] = by_head(read[point], count)[:, :, unit]
+                                return changed.reshape(value.shape)
+
+                            row.append(difference(own.run_with_hooks(text, fwd_hooks=[(point, change)])))
+                    if row:
+                        result[part].append(row)
+    result["logits"] = [[number] for number in result["logits"]]
+    return {"paths": result}
+
+
 def states(name):
     """Rank, probability and logit of TOKENS[0] after each state at the last position, by ln_final and unembed."""
     folder = cases / name / "checkpoint"
@@ -175,6 +226,6 @@ def circuits(name):
 
 if __name__ == "__main__":
     for name in names:
-        numbers = circuits(name) | states(name) | sweeps(name)
+        numbers = circuits(name) | states(name) | sweeps(name) | paths(name)
         (here / (name + ".json")).write_text(json.dumps(numbers) + "\n")
         print(name)

@@ -1,0 +1,246 @@
+#include "why/partial_pass.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "attn/attention.hpp"
+#include "attn/error.hpp"
+
+#include "attention/linear.hpp"
+#include "attention/positions.hpp"
+#include "support/translated.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+Tensor last_row(const Tensor& states) {
+  return rows_from(states, states.shape()[1] - 1, 1);
+}
+
+}  // namespace
+
+Tensor rows_from(const Tensor& all, std::size_t first, std::size_t count) {
+  if (first == 0 && count == all.shape()[1]) return all;
+  std::vector<std::size_t> rows(count);
+  std::iota(rows.begin(), rows.end(), first);
+  return picked(all, rows, 1);
+}
+
+PartialPass::PartialPass(const ModelPass& pass, bool weights)
+    : model_(pass.model),
+      weights_(pass.weights),
+      text_(pass.texts),
+      stack_name_(last_stack_of(model_)),
+      options_{.dtype = pass.options.dtype,
+               .threads = pass.options.threads,
+               .wanted = {.weights = weights}},
+      stack_(read_stack({model_, weights_, text_, options_}, model_.stacks.back())),
+      head_(read_head(model_, weights_)) {
+  for (std::size_t n = 0; n < stack_.count; ++n) {
+    layers_.push_back(stack_.layer(n));
+    layers_.back().spec.self.weights = layers_.back().spec.cross.weights = false;
+  }
+  const ModelStack& stack = model_.stacks.back();
+  cuts_ = stack.causal && std::ranges::all_of(layers_, [](const Layer& layer) {
+            const LayerWeights& of = layer.weights;
+            return of.self.query && !of.mixer && !of.input_convolution;
+          });
+  for (const ModelLayer& layer : stack.layers) {
+    if (layer.keys_of) shares_keys_ = true;
+  }
+  cuts_ = cuts_ && !shares_keys_;
+}
+
+void PartialPass::keep_own() {
+  length_ = text_.read_by(model_.stacks.back()).front().size();
+  own_ = kept(text_);
+  keep_beside();
+}
+
+std::vector<std::size_t> PartialPass::keep_both(const std::vector<std::int64_t>& source,
+                                                const DifferenceTokens& tokens) {
+  ModelTexts other = text_;
+  other.ids = {source};
+  other.types.clear();
+  other.place = "/patch";
+  const std::size_t own_length = text_.read_by(model_.stacks.back()).front().size(),
+                    length = other.read_by(model_.stacks.back()).front().size();
+  if (own_length != length) {
+    throw input_error(translated("the texts have {1} and {2} tokens", own_length, length), "/patch",
+                      translated("give texts of one length"));
+  }
+  keep_own();
+  source_ = kept(other);
+  return choose_tokens(tokens);
+}
+
+void PartialPass::begin() {
+  read_ = own_read_;
+}
+
+void PartialPass::keep_beside() {
+  if (stack_.layer_tokens) {
+    inputs_ = read_layer_tokens(*stack_.layer_tokens, text_.read_by(model_.stacks.back()).front(),
+                                own_.layers.front().entering, stack_.options);
+  }
+  own_read_ = read_ = std::vector<Tensor>(stack_.count);
+  for (std::size_t n = 0; n < stack_.count && shares_keys_; ++n) {
+    stepped(n, own_.layers[n].entering, 0, {});
+  }
+  own_read_ = read_;
+}
+
+KeptPass PartialPass::kept(const ModelTexts& text) const {
+  KeptPass pass;
+  pass.layers.resize(stack_.count);
+  PassObserver keeping;
+  for (std::size_t n = 0; n < stack_.count; ++n) {
+    for (const ModelPlace::Part part :
+         {ModelPlace::Part::self, ModelPlace::Part::feed_forward, ModelPlace::Part::residual}) {
+      keeping.places.push_back({stack_name_, n, part});
+    }
+  }
+  keeping.written = [&](const SamplePlace& at, const Tensor& numbers) {
+    const std::size_t n = at.place.layer;
+    if (at.place.part == ModelPlace::Part::self) {
+      pass.layers[n].outputs = numbers;
+    } else if (at.place.part == ModelPlace::Part::feed_forward) {
+      pass.layers[n].feed_forward = numbers;
+    } else {
+      (n + 1 < stack_.count ? pass.layers[n + 1].entering : pass.leaving) = numbers;
+    }
+  };
+  keeping.request = [&](const SamplePlace& at, const AttentionRequest& request) {
+    if (at.place.stack == stack_name_ && !at.place.crosses()) {
+      pass.layers[at.place.layer].request = request;
+    }
+  };
+  keeping.tensor = [&](const PassTensor& what, const Tensor& tensor) {
+    using Quantity = PassTensor::Quantity;
+    const bool own = what.place.stack == stack_name_;
+    if (what.quantity == Quantity::embedded && own) pass.layers.front().entering = tensor;
+    if (what.quantity == Quantity::output && !own) pass.memory = tensor;
+    if (what.quantity == Quantity::weights && own && !what.place.crosses()) {
+      pass.layers[what.place.layer].weights = tensor;
+    }
+  };
+  run_model({model_, weights_, text, options_}, {keeping});
+  return pass;
+}
+
+std::vector<std::size_t> PartialPass::choose_tokens(const DifferenceTokens& given) {
+  const auto largest = [](std::span<const double> logits, std::optional<std::size_t> but) {
+    std::vector<double> all(logits.begin(), logits.end());
+    if (but) all[*but] = -std::numeric_limits<double>::infinity();
+    return static_cast<std::size_t>(std::ranges::max_element(all) - all.begin());
+  };
+  const auto logits = [&](const KeptPass& pass) {
+    return head_.logits(stack_.finish(last_row(pass.leaving)), model_.eps, options_.threads)
+        .converted(DType::float64);
+  };
+  const Tensor own = logits(own_), source = logits(source_);
+  const std::size_t first = given[0] ? *given[0] : largest(own.values<double>(), given[1]);
+  std::size_t second = given[1] ? *given[1] : largest(source.values<double>(), std::nullopt);
+  if (second == first) second = largest(own.values<double>(), first);
+  const std::vector<std::size_t> tokens{first, second};
+  head_.words = head_.words.picked(tokens);
+  return tokens;
+}
+
+Tensor PartialPass::one_by_one(const Tensor& own, const Tensor& source, std::size_t units,
+                               const Positions& at) {
+  const std::size_t width = own.shape().back() / units;
+  std::vector<Tensor> all;
+  for (std::size_t u = 0; u < units; ++u) {
+    Tensor one = own;
+    put_columns(source, u * width, width, at, one);
+    all.push_back(std::move(one));
+  }
+  return batched(all);
+}
+
+Tensor Sequences::*PartialPass::sequence_of(PatchedPart part) {
+  return part == PatchedPart::queries ? &Sequences::query
+         : part == PatchedPart::keys  ? &Sequences::key
+                                      : &Sequences::value;
+}
+
+std::size_t PartialPass::units_of(PatchedPart part, std::size_t n) const {
+  const bool of_keys = part == PatchedPart::keys || part == PatchedPart::values;
+  return !patched_parts()[static_cast<std::size_t>(part)].of_heads ? 1
+         : of_keys ? model_.stacks.back().layers[n].kv_heads
+                   : model_.heads;
+}
+
+Tensor PartialPass::attended(PatchedPart part, std::size_t n, std::size_t units,
+                             const Positions& at, const Tensor& other) const {
+  AttentionRequest request = own_.layers[n].request;
+  auto& sequences = std::get<ScaledDotProduct>(request.score);
+  for (const PatchedPart of : {PatchedPart::queries, PatchedPart::keys, PatchedPart::values}) {
+    Tensor& rows = sequences.*sequence_of(of);
+    rows = of == part ? one_by_one(rows, other, units, at) : repeated(rows, units);
+  }
+  request.weights = false;
+  if (request.gate) request.gate = repeated(request.gate, units);
+  if (layers_[n].weights.distances) {
+    request.mask.bias = disentangled_bias(*layers_[n].weights.distances, request);
+  }
+  return attend(request).output;
+}
+
+Tensor PartialPass::stepped(std::size_t n, const Tensor& states, std::size_t first,
+                            StepOptions options) {
+  const std::size_t batch = states.shape()[0];
+  if (inputs_) {
+    const Tensor input = layer_part(stack_.layer_tokens, inputs_, n);
+    options.layer_input = repeated(rows_from(input, first, states.shape()[1]), batch);
+  }
+  if (const auto& of = model_.stacks.back().layers[n].keys_of) {
+    const Tensor& read = read_[*of];
+    options.keys_from = read.shape()[0] == batch ? read : repeated(read, batch);
+  }
+  if (shares_keys_) options.keeps_read = &read_[n];
+  KeyValueCache cache;
+  if (first > 0) {
+    const Sequences& own = own_.layers[n].sequences();
+    cache.append(repeated(rows_from(own.key, 0, first), batch),
+                 repeated(rows_from(own.value, 0, first), batch));
+    options.self_cache = &cache;
+  }
+  return step(layers_[n], states, own_.memory ? repeated(own_.memory, batch) : Tensor(), options)
+      .states;
+}
+
+Tensor PartialPass::leaving_from(std::size_t n, Tensor states, std::size_t first) {
+  for (; n < stack_.count; ++n) states = stepped(n, states, first, {});
+  return states;
+}
+
+std::vector<std::vector<double>> PartialPass::logits_at(const Tensor& leaving,
+                                                        std::size_t row) const {
+  const Tensor logits =
+      head_.logits(stack_.finish(rows_from(leaving, row, 1)), model_.eps, options_.threads)
+          .converted(DType::float64);
+  const std::size_t words = logits.shape().back();
+  std::vector<std::vector<double>> all;
+  for (std::size_t b = 0; b < leaving.shape()[0]; ++b) {
+    const auto own = logits.values<double>().subspan(b * words, words);
+    all.emplace_back(own.begin(), own.end());
+  }
+  return all;
+}
+
+std::vector<double> PartialPass::differences(const Tensor& leaving) const {
+  const Tensor logits = head_.logits(stack_.finish(last_row(leaving)), model_.eps, options_.threads)
+                            .converted(DType::float64);
+  std::vector<double> all;
+  for (std::size_t b = 0; b < leaving.shape()[0]; ++b) {
+    all.push_back(logits.values<double>()[2 * b] - logits.values<double>()[2 * b + 1]);
+  }
+  return all;
+}
+
+}  // namespace attn
