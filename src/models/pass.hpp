@@ -128,8 +128,8 @@ struct Patch {
 };
 
 /// Numbers in the place of the outputs of heads that are off: zeros, or the mean of the head over
-/// all tokens of the texts.
-enum class Ablation { zero, mean };
+/// all tokens of some texts, or at each position over those that have it.
+enum class Ablation { zero, mean, mean_by_position };
 
 /// The results of a pass that are wanted.
 struct WantedResults {
@@ -171,6 +171,8 @@ struct ModelOptions {
   std::size_t threads = 0;       ///< 0 = as many as the machine has; no result depends on it
   std::vector<ModelPlace> heads_off = {};  ///< heads that are off before the output projection
   Ablation ablation = Ablation::zero;
+  /// Texts over which means are taken; empty = those that are read.
+  std::vector<std::vector<std::int64_t>> reference = {};
   std::optional<Patch> patch = {};  ///< of each sample
   WantedResults wanted = {};
 };
@@ -219,7 +221,7 @@ void run_model(const ModelPass& pass, const std::vector<PassObserver>& observers
 
 /// Whether other numbers than zeros take the place of what a model computes.
 inline bool is_changed(const ModelOptions& options) {
-  return options.patch || (!options.heads_off.empty() && options.ablation == Ablation::mean);
+  return options.patch || (!options.heads_off.empty() && options.ablation != Ablation::zero);
 }
 
 /// A change of what is written at a place, without head and positions, before it goes on.

@@ -39,15 +39,36 @@ std::vector<PassChange> zeros_of(const ModelOptions& options) {
   return changes;
 }
 
-// Changes that put the mean of each head or feed-forward that is off, over all tokens of the texts,
-// in the place of its outputs.
+// The texts over which the means of what is off are taken. Throws Error(input) for means by
+// position where no text has one of the positions.
+ModelTexts texts_of_means(const ModelPass& pass) {
+  const ModelOptions& options = pass.options;
+  ModelTexts over = pass.texts;
+  if (!options.reference.empty()) {
+    over = {};
+    over.ids = options.reference;
+    over.place = "/ablate_over";
+    check_texts(pass.model, pass.weights, over);
+  }
+  const std::size_t length = longest_of(pass.texts.ids), known = longest_of(over.ids);
+  if (options.ablation == Ablation::mean_by_position && known < length) {
+    throw input_error(
+        translated("the texts of the means have {1} tokens, and a text has {2}", known, length),
+        over.place, translated("give one that is as long, or take means over all tokens"));
+  }
+  return over;
+}
+
+// Changes that put the mean of each head or feed-forward that is off, over all tokens of the texts
+// of means or by position, in the place of its outputs.
 std::vector<PassChange> means_of(const ModelPass& pass) {
   const auto& [model, weights, texts, options] = pass;
   struct Mean {
     ModelPlace of;
-    std::vector<double> sums = {};
-    std::size_t tokens = 0;
+    std::vector<double> sums = {};         // [rows,W]
+    std::vector<std::size_t> tokens = {};  // of each row
   };
+  const bool by_position = options.ablation == Ablation::mean_by_position;
   std::vector<Mean> means;
   PassObserver reading;
   ModelPlace last;
@@ -62,26 +83,31 @@ std::vector<PassChange> means_of(const ModelPass& pass) {
     Mean& mean = *std::ranges::find(means, at.place, &Mean::of);
     const std::size_t width = outputs.shape().back();
     const Tensor numbers = outputs.converted(DType::float64);
-    mean.sums.resize(width);
-    mean.tokens += numbers.size() / width;
+    const std::size_t rows = by_position ? numbers.size() / width : 1;
+    mean.sums.resize(std::max(mean.sums.size(), rows * width));
+    mean.tokens.resize(std::max(mean.tokens.size(), rows));
     for (std::size_t n = 0; n < numbers.size(); ++n) {
-      mean.sums[n % width] += numbers.values<double>()[n];
+      mean.sums[n % (rows * width)] += numbers.values<double>()[n];
+      if (n % width == 0) ++mean.tokens[n / width % rows];
     }
   };
   const ModelOptions own = without_results(options, last);
-  run_changed({model, weights, texts, own}, {}, {reading});
+  const ModelTexts over = texts_of_means(pass);
+  run_changed({model, weights, over, own}, {}, {reading});
   std::vector<PassChange> changes;
   for (Mean& mean : means) {
-    for (double& sum : mean.sums) sum /= static_cast<double>(mean.tokens);
-    const Shape shape{1, mean.sums.size()};
+    const Shape shape{mean.tokens.size(), mean.sums.size() / mean.tokens.size()};
+    for (std::size_t n = 0; n < mean.sums.size(); ++n) {
+      mean.sums[n] /= static_cast<double>(mean.tokens[n / shape[1]]);
+    }
     const bool feeds = mean.of.part == ModelPlace::Part::feed_forward;
     const std::size_t width =
         feeds ? shape[1] : shape[1] / model.of(stack_in(model, mean.of.stack)).heads;
     std::vector<std::size_t> parts{0};  // of the row, in widths
     if (!feeds) parts = heads_in(mean.of, options.heads_off);
-    const Tensor row = Tensor(shape, std::move(mean.sums)).converted(options.dtype);
-    const auto put = [row, width, parts](std::size_t, Tensor& outputs) {
-      for (const std::size_t part : parts) put_columns(row, part * width, width, {}, outputs);
+    const Tensor rows = Tensor(shape, std::move(mean.sums)).converted(options.dtype);
+    const auto put = [rows, width, parts](std::size_t, Tensor& outputs) {
+      for (const std::size_t part : parts) put_columns(rows, part * width, width, {}, outputs);
     };
     changes.push_back({mean.of, put});
   }
@@ -167,7 +193,7 @@ std::vector<PassChange> changes_of(const ModelPass& pass) {
   const ModelOptions& options = pass.options;
   std::vector<PassChange> changes;
   if (!options.heads_off.empty()) {
-    changes = options.ablation == Ablation::mean ? means_of(pass) : zeros_of(options);
+    changes = options.ablation == Ablation::zero ? zeros_of(options) : means_of(pass);
   }
   if (options.patch) {
     for (PassChange& change : patched(pass, changes)) changes.push_back(std::move(change));

@@ -216,5 +216,62 @@ TEST_CASE("places of patches are read, and what they cannot be is named") {
   longer.logits(longer.patched("1.1:0"));
 }
 
+TEST_CASE("means are taken over other texts, and at each position") {
+  const PatchCase own("gpt2_bare_names");
+  const ModelPlace head = ModelPlace::parse("1.2").value();
+  const std::vector<std::int64_t> shorter(own.other.begin(), own.other.end() - 2);
+  // Heads' outputs [L,d] of both texts.
+  std::vector<std::vector<double>> rows;
+  ModelTexts both = own.text;
+  both.ids = {own.other, shorter};
+  const std::size_t heads = own.model().heads;
+  run_model({own.model(), own.folder.weights, both, own.options},
+            {{.places = {head.whole()}, .written = [&](const SamplePlace&, const Tensor& outputs) {
+                const Tensor numbers = outputs.converted(DType::float64);
+                const std::size_t width = numbers.shape().back(), each = width / heads;
+                for (std::size_t at = 2 * each; at < numbers.size(); at += width) {
+                  const double* from = numbers.values<double>().data() + at;
+                  rows.emplace_back(from, from + each);
+                }
+              }}});
+  const std::size_t length = own.other.size();
+  REQUIRE(rows.size() == 2 * length - 2);
+  for (const bool by_position : {false, true}) {
+    CAPTURE(by_position);
+    ModelOptions off = own.options;
+    off.heads_off = {head};
+    off.ablation = by_position ? Ablation::mean_by_position : Ablation::mean;
+    off.reference = both.ids;
+    std::vector<double> written;
+    own.logits(
+        off, {.places = {head.whole()}, .written = [&](const SamplePlace&, const Tensor& outputs) {
+                const Tensor numbers = outputs.converted(DType::float64);
+                const auto all = numbers.values<double>();
+                written.assign(all.begin(), all.end());
+              }});
+    const std::size_t each = rows[0].size(), width = each * heads;
+    for (std::size_t i = 0; i < length; ++i) {
+      for (std::size_t k = 0; k < each; ++k) {
+        double sum = 0, count = 0;
+        for (std::size_t n = 0; n < rows.size(); ++n) {
+          if (by_position && n % length != i) continue;
+          sum += rows[n][k];
+          ++count;
+        }
+        CHECK(std::abs(written[i * width + 2 * each + k] - sum / count) < 1e-14);
+      }
+    }
+  }
+  ModelOptions off = own.options;
+  off.heads_off = {head};
+  off.ablation = Ablation::mean_by_position;
+  off.reference = {shorter};
+  CHECK(error_from([&] { own.logits(off); }) ==
+        "the texts of the means have " + std::to_string(length - 2) + " tokens, and a text has " +
+            std::to_string(length) +
+            "\n  where: /ablate_over\n  help:  give one that is as long, or take means over all "
+            "tokens");
+}
+
 }  // namespace
 }  // namespace attn
