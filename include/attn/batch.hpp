@@ -86,7 +86,8 @@ struct BatchOutcome {
   Shard shard;
   std::filesystem::path summary;      ///< the file with a line for each item
   std::vector<BatchItem> failures;    ///< the first ones, at most `most_failures_kept`
-  std::vector<std::string> warnings;  ///< about malformed lines of earlier summaries
+  std::vector<std::string> warnings;  ///< about malformed lines of earlier summaries, and files
+                                      ///< that are given twice
   double seconds = 0;
   bool interrupted = false;  ///< whether it was stopped before the last item
 };
@@ -107,10 +108,11 @@ using BatchObserver = std::function<void(const BatchItem&, const BatchCounts&)>;
 BatchOutcome run_batch(const BatchOptions& options, const BatchObserver& observer = {},
                        const std::atomic<bool>* stop = nullptr);
 
-/// The outcome of validate() for a document, and about the bytes of the tensors that run() would
-/// write for it; absent with problems.
+/// The outcome of validate() for a document. Without problems also about the bytes of the tensors
+/// that run() would write for it, and its warnings, but for those about numbers that are computed.
 struct CheckedDocument : Validation {
-  std::optional<double> bytes;
+  std::optional<double> bytes = {};
+  std::vector<std::string> warnings = {};
 };
 
 /// Calls validate() for the model of RunOptions::document with its texts and pictures, if it has
@@ -119,8 +121,8 @@ struct CheckedDocument : Validation {
 /// line if its first line is a whole document. Throws Error as run_batch() does for missing inputs.
 void validate_batch(const BatchOptions& options, const std::function<void(CheckedDocument)>& take);
 
-/// validation_text() with a line for each valid document that says how much will be written, and
-/// validation_json() with "bytes".
+/// validation_text() with lines for each valid document that say how much will be written and what
+/// is doubtful, and validation_json() with "bytes" and "warnings".
 std::string checked_text(std::span<const CheckedDocument> documents);
 std::string checked_json(std::span<const CheckedDocument> documents);
 

@@ -108,6 +108,9 @@ struct TensorComparison {
   std::optional<Element> first_beyond;   ///< in row-major order
   std::vector<Confined> confined;        ///< of several elements out of tolerance
   std::optional<Shape> agreeing_order;   ///< of the axes of a, by which it agrees with b
+  bool agrees_joined =
+      false;  ///< whether it agrees with b as soon as the heads of either are joined
+  std::optional<double> agreeing_factor;  ///< of all elements of b, which makes them agree with a
   std::string agreeing_type;      ///< whose tolerances would do where none are given: "bfloat16"
   std::size_t rows_left_out = 0;  ///< of queries that see no key
 };

@@ -174,6 +174,11 @@ class Batch : DocumentWork {
       files_.mapped = inputs;
     }
     prepare_folder();
+    if (documents.repeated() > 0) {
+      outcome_.warnings.push_back(translated_count(documents.repeated(),
+                                                   "{1} file is given twice, and computed once",
+                                                   "{1} files are given twice, and computed once"));
+    }
     parallel_for(outcome_.counts.items, jobs_in_memory(options_.jobs), [&](std::size_t i) {
       if (is_stopped()) return;
       const std::size_t index = shard.index + i * shard.count;

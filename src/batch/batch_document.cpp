@@ -36,11 +36,16 @@ using Take = std::function<void(CheckedDocument)>;
 CheckedDocument checked(std::string name, const BatchOptions& options, const FileAccess& access,
                         const std::function<Document(const FileAccess&)>& open) {
   double bytes = 0;
-  CheckedDocument document{
-      validation_of(std::move(name), access, open,
-                    [&](const Plan& plan) { bytes += foreseen_bytes(plan, options.run); }),
-      std::nullopt};
-  if (document.problems.empty()) document.bytes = bytes;
+  std::vector<std::string> warnings;
+  CheckedDocument document{validation_of(std::move(name), access, open, [&](const Plan& plan) {
+    bytes += foreseen_bytes(plan, options.run);
+    for (const std::string& warning : plan.warnings) {
+      if (std::ranges::count(warnings, warning) == 0) warnings.push_back(warning);
+    }
+  })};
+  if (!document.problems.empty()) return document;
+  document.bytes = bytes;
+  document.warnings = std::move(warnings);
   return document;
 }
 
@@ -185,6 +190,8 @@ std::string checked_text(std::span<const CheckedDocument> documents) {
       text += "  " +
               translated("about {1} of tensors will be written", bytes_text(*document.bytes)) +
               "\n";
+    for (const std::string& warning : document.warnings)
+      text += "  " + translated("warning: {1}", warning) + "\n";
   }
   return text;
 }
@@ -193,6 +200,7 @@ std::string checked_json(std::span<const CheckedDocument> documents) {
   return json_text(list_of(documents, [](const CheckedDocument& document) {
     Fact::Members facts = facts_of(static_cast<const Validation&>(document));
     if (document.bytes) facts.push_back({"bytes", static_cast<std::size_t>(*document.bytes)});
+    if (document.bytes) facts.push_back({"warnings", document.warnings});
     return object(std::move(facts));
   }));
 }

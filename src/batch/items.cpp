@@ -196,6 +196,8 @@ class DocumentList::Listing {
 
   void add_path(const fs::path& path) { add_path(path, "", fs::path(whole_name(path)).filename()); }
 
+  std::size_t repeated() const { return repeated_; }
+
  private:
   // Files of a folder are named below `folder_name`; a file, or a folder that cannot be read, has
   // the name `name`.
@@ -274,7 +276,10 @@ class DocumentList::Listing {
 
   void add_file(const fs::path& path, const std::string& below) {
     std::error_code ignored;
-    if (!seen_.insert(fs::absolute(path, ignored).lexically_normal().native()).second) return;
+    if (!seen_.insert(fs::absolute(path, ignored).lexically_normal().native()).second) {
+      ++repeated_;
+      return;
+    }
     const bool texts = model_ && path.extension() == ".txt";
     if (path.extension() != ".jsonl" && !texts) {
       found_.push_back(
@@ -329,6 +334,7 @@ class DocumentList::Listing {
   bool typed_ = false;   // whether the user named the very file that is added
   std::vector<Source>& found_;
   std::unordered_set<std::string> seen_;
+  std::size_t repeated_ = 0;  // files that were found before
 };
 
 std::string ListedDocument::place() const {
@@ -346,6 +352,7 @@ DocumentList::DocumentList(const BatchOptions& options) : list_(options.files_fr
         [&](const FileAccess& access) { return listed_inputs(*options.files_from, access); });
     for (const std::string& input : inputs) listing.add_path(input);
   }
+  repeated_ = listing.repeated();
   for (Source& source : sources_) {
     source.first = count_;
     count_ += source.lines ? source.lines->begins.size() : 1;

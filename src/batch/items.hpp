@@ -92,6 +92,8 @@ class DocumentList {
   void add_inputs(MappedFiles& files) const;
 
   std::size_t size() const { return count_; }
+  /// Number of times that a file was given once more, which does not list it again.
+  std::size_t repeated() const { return repeated_; }
   ListedDocument operator[](std::size_t index) const;
 
   /// Reads the document. Throws Error(file), or Error(input) if it is too large.
@@ -123,7 +125,7 @@ class DocumentList {
 
   std::vector<Source> sources_;
   std::optional<std::filesystem::path> list_;
-  std::size_t count_ = 0;
+  std::size_t count_ = 0, repeated_ = 0;
   UnlikeNames names_;
 };
 

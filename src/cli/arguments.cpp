@@ -162,6 +162,15 @@ bool is_left_over(const std::vector<std::string>& words, std::size_t at,
   return false;
 }
 
+// Whether a word after a switch is meant as the file of what it prints: "--json report.json".
+bool is_output_of(const std::string& flag, const std::string& word) {
+  constexpr std::pair<std::string_view, std::string_view> formats[]{
+      {"--json", ".json"}, {"--csv", ".csv"}, {"--markdown", ".md"}};
+  return !is_file(word) && std::ranges::any_of(formats, [&](const auto& format) {
+    return flag == format.first && word.ends_with(format.second);
+  });
+}
+
 // Throws Error(usage) for values that are missing, follow a switch, or are several where one is
 // taken.
 void check_values(const std::vector<std::string>& words, const Command& called) {
@@ -216,6 +225,13 @@ void check_values(const std::vector<std::string>& words, const Command& called) 
         throw Error(ErrorKind::usage,
                     translated("{1} takes no value: \"{2}\" is left over", word, value), command,
                     translated("leave out \"{1}\"", value));
+      }
+      if (!last && is_output_of(word, words[i + 1])) {
+        throw Error(ErrorKind::usage,
+                    translated("{1} takes no value: \"{2}\" is left over", word, words[i + 1]),
+                    command,
+                    translated("it prints to standard output: write {1}",
+                               command + " … " + word + " > " + words[i + 1]));
       }
       if (!last && is_left_over(words, i + 1, called.words.known)) {
         throw Error(
@@ -283,10 +299,30 @@ class GivenCommand {
     words.insert(words.end(), operands.begin(), operands.end());
     if (command_.words.take) command_.words.take(words);
     check_standard_input(words);
-    return command_.call();
+    try {
+      return command_.call();
+    } catch (const Error& error) {
+      throw at_flag(with_flags(error));
+    }
   }
 
  private:
+  // The error at the flag that it is about, as it was typed: a file that only a flag names, and
+  // another spelling, "--layer" of "--layers".
+  Error at_flag(const Error& error) const {
+    constexpr std::string_view files[]{"FILE", "DIR", "LIST", "INPUT"};
+    std::string where = error.where();
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      const Flag& flag = command_.flags[i];
+      const std::string text = texts_[i].one.value_or("");
+      const bool opened = error.kind() == ErrorKind::file && where.empty() && !text.empty() &&
+                          std::ranges::count(files, flag.value) > 0 &&
+                          error.problem().find('"' + text) != std::string::npos;
+      if (opened || (flag.hidden && where == flag.spells && is_given(flag.name))) where = flag.name;
+    }
+    return {error.kind(), error.problem(), where, error.help()};
+  }
+
   bool is_given(const std::string& flag) const {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Texts& texts = texts_[i];

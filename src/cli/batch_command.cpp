@@ -202,8 +202,7 @@ int check(const GivenToValidate& given) {
   int exit_code = 0;
   std::vector<CheckedDocument> documents;
   if (model.model && !reads) {
-    documents.push_back(
-        {validate_model({*model.model, model.architecture, model.files}), std::nullopt});
+    documents.push_back({validate_model({*model.model, model.architecture, model.files})});
   }
   try {
     validate_batch(given.batch,
@@ -215,6 +214,7 @@ int check(const GivenToValidate& given) {
   }
   for (CheckedDocument& validation : documents) {
     for (Error& problem : validation.problems) problem = with_flags(problem);
+    for (std::string& warning : validation.warnings) warning = with_flags(warning);
     for (const Error& problem : validation.problems) {
       exit_code = std::max(exit_code, static_cast<int>(problem.kind()));
     }

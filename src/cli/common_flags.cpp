@@ -399,6 +399,7 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
   add_provenance(flags, options.provenance, translated("result.json and the pictures"));
   add_pooling(flags, options.document.pool);
   add_picture(flags, {options.plot, options.selection, options.sample, options.head});
+  let_heads_choose(flags);
 }
 
 Shard shard_of(const std::string& text) {

@@ -134,6 +134,8 @@ Command compare_command() {
   add_dpi(flags, request.dpi);
   add_provenance(flags, request.provenance, translated("the picture"));
   flags.need({"--dpi", "--provenance"}, {"--plot"});
+  flags.need({"--labels"},
+             {"--query", "--drop", "--merge-pieces", "--words", "--blocks", "--plot"});
   add_files(flags, request.files);
   add_common(flags, given->common);
   return command;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,8 @@
 
 namespace attn::cli {
 namespace {
+
+constexpr std::string_view explained_analyses[]{"rollout", "norms", "lens"};
 
 struct GivenToExplain {
   Common common;
@@ -56,6 +59,10 @@ void take_words(const std::vector<std::string>& words, ExplainOptions& options,
   if (words.size() < 2) {
     take_one(words);
     return;
+  }
+  if (words.size() == 2 && is_digits(words[1]) && !std::filesystem::exists(words[1])) {
+    throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", words[1]),
+                "attn-cli explain", translated("write {1}", "--query " + words[1]));
   }
   options.document.input = words[0];
   options.maps.others.assign(words.begin() + 1, words.end());
@@ -135,11 +142,13 @@ Command explain_command() {
       "--analyses", "LIST", translated("For a model, analyses of that query: rollout, norms, lens"),
       [&](const std::string& text) {
         for (const std::string& part : comma_separated(text)) {
-          const std::size_t at = choice("--analyses", part, names_of(head_analyses()));
-          options.analyses.push_back(head_analyses()[at].analysis);
+          const auto row = std::ranges::find(head_analyses(), part, &HeadAnalysisInfo::name);
+          // The others are refused by explain().
+          if (row == head_analyses().end()) choice("--analyses", part, explained_analyses);
+          options.analyses.push_back(row->analysis);
         }
       });
-  analyses.words = {"rollout", "norms", "lens"};
+  analyses.words.assign(std::begin(explained_analyses), std::end(explained_analyses));
   analyses.list = true;
   flags
       .add("--why", "LAYER.HEAD",

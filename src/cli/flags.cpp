@@ -1,6 +1,7 @@
 #include "cli/flags.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 
@@ -49,10 +50,18 @@ std::int64_t integer(const std::string& flag, const std::string& text) {
 
 namespace {
 
-// The number that a text means with a comma for its point or with a unit, "0,5" or "5s"; empty for
-// other texts.
+// The number that a text means with a comma for its point, with a unit or in percent, "0,5", "5s"
+// or "30%"; empty for other texts.
 std::string meant_number(std::string text) {
   std::ranges::replace(text, ',', '.');
+  double share = 0;
+  constexpr double percent = 100;
+  const bool in_percent = text.ends_with('%');
+  if (in_percent && parse_number(text.substr(0, text.size() - 1), share)) {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.begin(), digits.end(), share / percent).ptr;
+    return {digits.begin(), end};
+  }
   const std::size_t end = text.find_first_not_of("+-.0123456789");
   const bool unit = end != std::string::npos &&
                     std::all_of(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(),
@@ -96,6 +105,8 @@ std::uint64_t large_number(const std::string& flag, const std::string& text) {
 
 double finite_size(const std::string& flag, const std::string& text) {
   double number = 0;
+  const bool meant = !parse_number(text, number) && !meant_number(text).empty();
+  if (meant) return finite_number(flag, text);
   if (parse_number(text, number) && std::isfinite(number) && number >= 0) return number;
   throw wrong_value(flag, text, translated("a number of at least 0"));
 }

@@ -83,7 +83,8 @@ struct Flag {
   std::vector<std::string> words = {};  ///< values that shells complete
   bool list = false;                    ///< whether several words may be given, between commas
   bool repeats = false;                 ///< whether it may be given more than once
-  bool hidden = false;  ///< another spelling of a flag, which is taken and not shown
+  bool hidden = false;      ///< another spelling of a flag, which is taken and not shown
+  std::string spells = {};  ///< the flag that a hidden one spells otherwise
   FlagGroup group = FlagGroup::input;
   bool optional_value = false;  ///< whether it may be given without its value, as an empty text
   /// Flags of which one has to be given too, as this one has no effect without; empty = none.
@@ -110,6 +111,7 @@ class Flags : public std::vector<Flag> {
   void add_hidden(const std::string& name, const Flag& flag) {
     Flag other = flag;
     other.name = name;
+    other.spells = flag.name;
     other.hidden = true;
     push_back(std::move(other));
   }

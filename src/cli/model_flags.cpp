@@ -111,7 +111,10 @@ void add_model(Flags& flags, DocumentOptions& options) {
       .add("--heads-off", "LAYER.HEAD",
            translated("Head whose output is set to zeros, such as 5.1, or all heads of a layer, 5, "
                       "or 5.feed_forward; repeatable"),
-           [&](const std::string& text) { options.heads_off.push_back(part_that_is_off(text)); })
+           [&](const std::string& text) {
+             for (const std::string& part : listed("--heads-off", text))
+               options.heads_off.push_back(part_that_is_off(part));
+           })
       .repeats = true;
   flags
       .text("--ablate", options.ablate, "WAY",

@@ -199,17 +199,21 @@ double number_between(const std::string& flag, const std::string& text, double l
   throw wrong_value(flag, text, expected);
 }
 
+// The range of "LO,HI"; none for other texts.
+std::optional<ColorRange> low_and_high(const std::string& text) {
+  const std::vector<std::string> bounds = comma_separated(text);
+  ColorRange range{ColorRange::Scope::given, 0, 1};
+  const bool read = bounds.size() == 2 && parse_number(bounds[0], range.low) &&
+                    parse_number(bounds[1], range.high) && std::isfinite(range.low) &&
+                    std::isfinite(range.high) && range.low < range.high;
+  return read ? std::optional(range) : std::nullopt;
+}
+
 ColorRange color_range(const std::string& text) {
   for (const auto& [name, scope] : scopes) {
     if (text == name) return {scope, 0, 1};
   }
-  const std::vector<std::string> bounds = comma_separated(text);
-  ColorRange range{ColorRange::Scope::given, 0, 1};
-  if (bounds.size() == 2 && parse_number(bounds[0], range.low) &&
-      parse_number(bounds[1], range.high) && std::isfinite(range.low) &&
-      std::isfinite(range.high) && range.low < range.high) {
-    return range;
-  }
+  if (const auto range = low_and_high(text)) return *range;
   throw wrong_value("--color-range", text,
                     translated("shared, panel, or the lowest and highest value, such as 0,1"));
 }
@@ -332,6 +336,9 @@ void add_selection(Flags& flags, const SelectionTargets& picture, bool all) {
       });
   flags.choice("--blocks", selection.blocks, block_words, "WHAT",
                translated(": one block each, keys summed and queries averaged"));
+}
+
+void add_hide_mask(Flags& flags, MapSelection& selection) {
   flags.toggle("--hide-mask", selection.hide_mask, translated("Show hidden cells as plain zeros"));
 }
 
@@ -361,6 +368,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.begin_group(FlagGroup::pictures);
   PlotOptions& options = picture.options;
   add_selection(flags, {picture.selection, picture.sample, picture.head});
+  add_hide_mask(flags, picture.selection);
   flags.count("--top", options.top, "K",
               translated("Only the K strongest keys of each query: other cells are blank"), 1);
   flags.add("--threshold", "X",
@@ -464,8 +472,7 @@ void add_pooling(Flags& flags, std::optional<Pooling>& bins) {
 }
 
 ColorRange given_range(const std::string& text) {
-  const ColorRange range = text.find(',') == std::string::npos ? ColorRange() : color_range(text);
-  if (range.scope == ColorRange::Scope::given) return range;
+  if (const auto range = low_and_high(text)) return *range;
   throw wrong_value("--color-range", text, translated("the lowest and highest value, such as 0,1"));
 }
 

@@ -38,6 +38,8 @@ struct PictureTargets {
 /// Adds the flags that choose the part of the weights to use. `all`: whether --sample and --head
 /// offer "all", for what shows several maps.
 void add_selection(Flags& flags, const SelectionTargets& targets, bool all = true);
+/// Adds --hide-mask, for what shows the cells of maps.
+void add_hide_mask(Flags& flags, MapSelection& selection);
 
 /// Lets --heads, the number of heads that tensors of a document are split into, choose heads of
 /// existing maps too: a number is either, which the library tells apart; another text is a choice.

@@ -172,6 +172,7 @@ Command plot_command() {
                translated(": of a picture on standard output, or of frames (default png)"));
   const Flags drawing = plot_flags(request);
   flags.insert(flags.end(), drawing.begin(), drawing.end());
+  flags.need({"--grid"}, {"--image"});
   for (Flag& flag : flags) {
     flag.take = [take = std::move(flag.take), name = flag.name,
                  &flags = given->flags](const std::string& text) {

@@ -109,6 +109,7 @@ Command show_command() {
       [given] { return draw(*given); }};
   Flags& flags = command.flags;
   add_selection(flags, {request.maps.selection, request.sample, request.head}, false);
+  add_hide_mask(flags, request.maps.selection);
   add_map_source(flags, request.maps);
   add_colour_map(flags, request.options.colors.cmap);
   add_terminal(flags, given->terminal);

@@ -169,6 +169,7 @@ Command view_command() {
   Flags of_maps;
   add_map_source(of_maps, options.maps);
   add_selection(of_maps, {options.maps.selection, given->sample, given->head});
+  add_hide_mask(of_maps, options.maps.selection);
   // The page's commands name layer, head and sample themselves.
   constexpr std::string_view of_page[]{"--layers", "--layer", "--head", "--heads", "--sample"};
   const auto rest = std::stable_partition(of_maps.begin(), of_maps.end(), [&](const Flag& flag) {

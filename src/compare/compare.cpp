@@ -85,7 +85,9 @@ void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& 
                         TensorComparison& comparison) {
   const Tolerances allowed = allowed_by(request, is_exact(a) && is_exact(b));
   comparison.agreeing_order = agreeing_order(a, b, allowed);
+  comparison.agrees_joined = agree_joined(a, b, allowed);
   if (comparison.outcome != Outcome::beyond) return;
+  comparison.agreeing_factor = agreeing_factor(a, b, allowed);
   comparison.agreeing_type = agreeing_type(a, b, request, comparison);
   if (comparison.beyond == 1) return;  // whose place is told
   comparison.confined = confined_differences(a, b, allowed);
@@ -323,6 +325,23 @@ bool Comparison::agree() const noexcept {
 
 namespace {
 
+// The first field of the selection that acts on queries and keys, or joins maps; null = none.
+const char* choice_of_positions(const MapSelection& selection) {
+  const std::pair<bool, const char*> fields[]{
+      {samples_together(selection), "MapSelection::chosen_samples"},
+      {heads_together(selection), "MapSelection::chosen_heads"},
+      {selection.queries.has_value(), "MapSelection::queries"},
+      {selection.query.has_value(), "MapSelection::query"},
+      {selection.keys.has_value(), "MapSelection::keys"},
+      {selection.drop_first > 0, "MapSelection::drop_first"},
+      {!selection.drop.empty(), "MapSelection::drop"},
+      {selection.renormalize, "MapSelection::renormalize"},
+      {selection.merge_pieces, "MapSelection::merge_pieces"},
+      {selection.blocks != MapSelection::Blocks::none, "MapSelection::blocks"}};
+  const auto* const given = std::ranges::find(fields, true, &std::pair<bool, const char*>::first);
+  return given == std::end(fields) ? nullptr : given->second;
+}
+
 // Tensors that only one file has go together if each file has their shape once.
 void pair_by_shape(ComparedFile& a, ComparedFile& b, std::vector<ComparedNames>& pairs,
                    Comparison& comparison) {
@@ -366,10 +385,21 @@ CompareRequest checked(const CompareRequest& given) {
 std::vector<ComparedNames> pairs_of(const CompareRequest& request, ComparedFile& a, ComparedFile& b,
                                     Comparison& comparison) {
   std::vector<ComparedNames> pairs = compared_names(request, a.known_names(), b.known_names());
-  if (takes_positions(request.maps.selection)) {
+  const char* const chooses = choice_of_positions(request.maps.selection);
+  if (chooses != nullptr && !pairs.empty()) {
     std::erase_if(pairs, [](const ComparedNames& pair) {
       return is_result_name(pair.name) && !is_map(pair.name);
     });
+    if (pairs.empty()) {
+      throw Error(
+          ErrorKind::usage,
+          translated("{1} chooses among queries and keys, and no tensor that is compared is a "
+                     "map of these",
+                     chooses),
+          chooses,
+          translated("leave it out, or name maps with {1}, such as weights",
+                     "CompareRequest::only"));
+    }
   }
   const auto in_both = [](const ComparedNames& pair) { return pair.a && pair.b; };
   if (std::none_of(pairs.begin(), pairs.end(), in_both)) {
@@ -456,6 +486,37 @@ TensorComparison compared_pair(const ComparedNames& names, const TensorPair& pai
   return tensor;
 }
 
+// Warns of options that what was compared leaves without effect.
+void warn_of_options_in_vain(const CompareRequest& request, Comparison& comparison) {
+  const auto& tensors = comparison.tensors;
+  const auto in_both = [](const TensorComparison& tensor) { return !is_alone(tensor); };
+  if (std::ranges::none_of(tensors, in_both)) return;
+  const bool of_two_shapes = std::ranges::any_of(tensors, [&](const TensorComparison& tensor) {
+    return in_both(tensor) && tensor.a.shape != tensor.b.shape;
+  });
+  if (request.overlap && !of_two_shapes) {
+    comparison.warnings.push_back(
+        translated("{1} has no effect: the tensors have the same shapes in both files",
+                   "CompareRequest::overlap"));
+  }
+  const std::size_t axes = whole_axes(request.maps.axes).size();
+  const bool any_has_axes = std::ranges::any_of(tensors, [&](const TensorComparison& tensor) {
+    return in_both(tensor) && (tensor.a.shape.size() == axes || tensor.b.shape.size() == axes);
+  });
+  if (axes > 0 && !any_has_axes) {
+    comparison.warnings.push_back(translated(
+        "{1} has no effect: no tensor that is compared has {2} axes", "MapRequest::axes", axes));
+  }
+  const bool left_out = std::ranges::any_of(
+      tensors, [](const TensorComparison& tensor) { return tensor.rows_left_out > 0; });
+  if (request.seen_only && !left_out) {
+    comparison.warnings.push_back(
+        translated("{1} has no effect: neither \"allowed\" nor \"lse\" nor \"weights\" beside a "
+                   "tensor tells of a query without keys",
+                   "CompareRequest::seen_only"));
+  }
+}
+
 Comparison compared(const CompareRequest& given, FileAccess access) {
   const CompareRequest request = checked(given);
   Provenance provenance;
@@ -482,6 +543,7 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
   }
   a.check_layout_used();
   b.check_layout_used();
+  warn_of_options_in_vain(request, comparison);
   if (request.picture) draw(request, access, a, b, pairs, provenance, comparison);
   return comparison;
 }

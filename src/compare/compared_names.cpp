@@ -148,7 +148,10 @@ std::vector<ComparedNames> compared_names(const CompareRequest& request, const N
     const bool found = std::any_of(pairs.begin(), pairs.end(), [&](const ComparedNames& pair) {
       return is_wanted(pair.name, wanted);
     });
-    if (!found) throw unknown(wanted, "CompareRequest::only", a, b);
+    if (found) continue;
+    // The name of the map that is chosen is one of those wanted.
+    const bool chosen = request.maps.name == wanted;
+    throw unknown(wanted, chosen ? "MapRequest::name" : "CompareRequest::only", a, b);
   }
   if (!request.only.empty()) {
     std::erase_if(pairs, [&](const ComparedNames& pair) {

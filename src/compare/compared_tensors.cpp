@@ -318,6 +318,46 @@ std::optional<Shape> agreeing_order(const Tensor& a, const Tensor& b, Tolerances
   return {};
 }
 
+bool agree_joined(const Tensor& a, const Tensor& b, Tolerances allowed) {
+  const Tensor& split = a.rank() > b.rank() ? a : b;
+  const Tensor& joined = a.rank() > b.rank() ? b : a;
+  const std::size_t rank = split.rank();
+  const bool has_heads = rank == 3 || rank == 4;
+  if (!has_heads || joined.rank() + 1 != rank || a.size() != b.size()) return false;
+  Shape order = counted(rank), shape;
+  std::swap(order[rank - 3], order[rank - 2]);
+  for (const std::size_t axis : order) shape.push_back(split.shape()[axis]);
+  Shape whole(shape.begin(), shape.end() - 1);
+  whole.back() *= shape.back();
+  return joined.shape() == whole &&
+         agreeing_order(split, joined.reshaped(shape), allowed) == std::optional(order);
+}
+
+std::optional<double> agreeing_factor(const Tensor& a, const Tensor& b, Tolerances allowed) {
+  if (a.shape() != b.shape()) return {};
+  return with_elements(a, [&](auto x) {
+    return with_elements(b, [&](auto y) -> std::optional<double> {
+      long double products = 0, squares = 0;
+      std::size_t telling = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const auto one = static_cast<double>(x[i]), other = static_cast<double>(y[i]);
+        products += static_cast<long double>(one) * other;
+        squares += static_cast<long double>(other) * other;
+        if (other != 0) ++telling;
+      }
+      constexpr std::size_t several = 3;
+      const double factor = squares > 0 ? static_cast<double>(products / squares) : 0;
+      if (telling < several || !std::isfinite(factor) || factor == 0) return {};
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double expected = factor * static_cast<double>(y[i]);
+        const double error = std::abs(static_cast<double>(x[i]) - expected);
+        if (!is_within(error, std::abs(expected), allowed)) return {};
+      }
+      return factor;
+    });
+  });
+}
+
 std::vector<double> error_quantiles(const Tensor& a, const Tensor& b,
                                     const std::vector<double>& shares, std::size_t left_out) {
   std::vector<float> errors;

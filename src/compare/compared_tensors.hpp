@@ -83,6 +83,14 @@ std::vector<TensorComparison::Confined> confined_differences(const Tensor& a, co
 /// Another order of the axes of `a` by which it agrees with `b`, if there is one.
 std::optional<Shape> agreeing_order(const Tensor& a, const Tensor& b, Tolerances allowed);
 
+/// Whether one of them has heads, [B,H,L,D] or [H,L,D], and the other the same elements with these
+/// joined, [B,L,H·D] or [L,H·D].
+bool agree_joined(const Tensor& a, const Tensor& b, Tolerances allowed);
+
+/// A number other than 1 that makes all elements of `b` agree with `a`, if there is one and several
+/// elements tell.
+std::optional<double> agreeing_factor(const Tensor& a, const Tensor& b, Tolerances allowed);
+
 /// The errors |a − b| below which those shares of them lie, to the digits of a float32. `left_out`
 /// of them, which are zeros, do not count.
 std::vector<double> error_quantiles(const Tensor& a, const Tensor& b,

@@ -197,6 +197,16 @@ std::string layout_of(const Shape& order) {
   return layout;
 }
 
+// What joins the heads of a NumPy array x of that shape: "x.swapaxes(1, 2).reshape(2, 5, 24)".
+std::string joining_of(const Shape& shape) {
+  const std::size_t rank = shape.size();
+  std::string sizes =
+      std::to_string(shape[rank - 2]) + ", " + std::to_string(shape[rank - 3] * shape[rank - 1]);
+  if (rank > 3) sizes = std::to_string(shape[0]) + ", " + sizes;
+  return "x.swapaxes(" + std::to_string(rank - 3) + ", " + std::to_string(rank - 2) + ").reshape(" +
+         sizes + ")";
+}
+
 // Possible causes of the difference, and what to write then; a line each.
 std::vector<std::string> causes_of(const TensorComparison& tensor) {
   std::vector<std::string> lines;
@@ -212,6 +222,18 @@ std::vector<std::string> causes_of(const TensorComparison& tensor) {
     lines.push_back(translated("with its axes in the order {1} the first one agrees",
                                text(*tensor.agreeing_order)) +
                     (layout.empty() ? "" : ": CompareRequest::layout " + layout));
+  }
+  if (tensor.agrees_joined) {
+    const TensorComparison::Side& split =
+        tensor.a.shape.size() > tensor.b.shape.size() ? tensor.a : tensor.b;
+    lines.push_back(translated("with the heads of {1} joined both agree: in NumPy {2}",
+                               text(split.shape), joining_of(split.shape)));
+  }
+  if (tensor.agreeing_factor) {
+    lines.push_back(
+        translated("the first one is {1} times the second: look for a scale that one of "
+                   "them lacks",
+                   with_digits(*tensor.agreeing_factor, 6)));
   }
   if (!tensor.agreeing_type.empty()) {
     const Tolerances allowed = *tolerances_of(tensor.agreeing_type);
@@ -279,6 +301,9 @@ Fact facts_of(const TensorComparison& tensor) {
                 list_of(tensor.confined,
                         [](const TensorComparison::Confined& one) { return facts_of(one); }))},
        {"agreeing_order", only_if(tensor.agreeing_order.has_value(), tensor.agreeing_order)},
+       {"agrees_joined", only_if(tensor.agrees_joined, true)},
+       {"agreeing_factor",
+        only_if(tensor.agreeing_factor.has_value(), tensor.agreeing_factor.value_or(1))},
        {"agreeing_type", unless_empty(tensor.agreeing_type)}});
 }
 

@@ -282,7 +282,8 @@ struct Range {
 
 std::vector<Range> read_ranges(const JsonValue& parts) {
   std::vector<Range> ranges;
-  for (const JsonMember& member : expect_object(parts, "/parts").members()) {
+  for (const JsonMember& member :
+       expect_object(parts, "/parts", translated("write {1}", R"({"name": [0, 12]})")).members()) {
     const std::string at = pointer_to("/parts", member.key);
     constexpr std::array own{prompt_name, answer_name, first_name, sink_name};
     if (member.key.empty() || std::ranges::count(own, member.key) > 0) {

@@ -76,8 +76,14 @@ Error weights_of_model(const std::filesystem::path& path) {
                  path.parent_path().string()));
 }
 
-// Throws Error(input) for what is meant to be read as it is: prose, a program or a table.
+// Throws Error(input) for what is meant to be read as it is: tensors, prose, a program or a table.
 void refuse_text(std::string_view text, const std::string& name) {
+  if (holds_tensors_alone(std::as_bytes(std::span(text)))) {
+    throw input_error(
+        translated("this is a file of tensors, not an input document"), name,
+        translated("attn-cli run reads one of query, key and value; for many, write documents that "
+                   "name its tensors: \"query\": {\"file\": …, \"name\": …}"));
+  }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool letter =
       first != text.npos && (std::isalpha(static_cast<unsigned char>(text[first])) != 0);

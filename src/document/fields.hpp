@@ -127,6 +127,9 @@ std::vector<std::string_view> known_keys(std::span<const Field> fields);
 void expect_known_members(const JsonValue& object, std::span<const std::string_view> known,
                           const std::string& place);
 
+/// What to write in the place of a value that is no object: "write {\"output\": …}".
+std::string members_help(std::span<const std::string_view> known);
+
 /// The JSON Schema of an object with these fields and no others: the members of the schema, such as
 /// "type": "object". `first` are properties before the fields, as text that ends in a comma.
 std::string object_schema(std::span<const Field> fields, const std::string& first = "");
@@ -236,6 +239,7 @@ class ObjectReader {
 template <class Object, class Fields>
 Object read_object(const Fields& fields, const JsonValue& value, const std::string& place,
                    ObjectReader::After after, const ObjectReader::Tensors* tensors = nullptr) {
+  expect_object(value, place, members_help(known_keys(listed_fields<Object>(fields))));
   ObjectReader reader(value, place, after);
   Object object{};
   reader.template check_keys<Object>(fields);

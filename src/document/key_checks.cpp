@@ -249,7 +249,9 @@ std::string help_for(const DocumentKey& key, Kind kind) {
                      "says the rest");
   }
   if (key.takes(info(Kind::model)) && !key.takes(info(Kind::encoder_layer)))
-    return translated("leave it out, or choose \"model\", which takes a checkpoint folder");
+    return translated(
+        "it is for models: leave it out, or give the folder of one with DocumentOptions::model and "
+        "a text with DocumentOptions::texts");
   if (name == "parameters") return translated("leave it out: this kind has no parameters");
   if (name == "scores")
     return translated("leave it out, or choose \"softmax\", which takes given scores");
@@ -326,6 +328,13 @@ void refuse_member(const std::string& key, std::span<const std::string_view> kno
                     find_key(key) == nullptr
                         ? suggestion(key, known)
                         : translated("write it at the top of the document, outside of {1}", outer));
+}
+
+std::string members_help(std::span<const std::string_view> known) {
+  std::string members;
+  for (const std::string_view key : known)
+    members += (members.empty() ? "" : ", ") + in_quotes(key) + ": …";
+  return translated("write {1}", "{" + members + "}");
 }
 
 void expect_known_members(const JsonValue& object, std::span<const std::string_view> known,

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "attn/error.hpp"
@@ -6,6 +9,7 @@
 #include "document/paged_keys.hpp"
 #include "document/reader.hpp"
 #include "io/json_value.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -136,8 +140,7 @@ class KindReader {
     if (!first && !second) {
       for (const char* key : {"embedding", "tokenizer"}) {
         if (!parts_.find(key)) continue;
-        parts_.plan.warnings.push_back(
-            translated("\"{1}\" has no effect: the document has no tokens", key));
+        warn_of(key, translated("the document has no tokens"));
       }
       return;
     }
@@ -333,15 +336,91 @@ class KindReader {
           &parts_.encoder_mask.where}) {
       expression->tables = parts_.tables;
     }
-    if (parts_.find("eps") && !parts_.is(Family::transformer) && !parts_.options.query_norm &&
-        !parts_.options.key_norm) {
-      parts_.plan.warnings.emplace_back(translated("\"eps\" has no effect: there is no norm"));
-    }
+    warn_of_lone_keys();
     parts_.problems.attempt([&] {
       if (!parts_.transformer.memory_mask.alibi) return;
       throw input_error(translated("ALiBi has no meaning for a decoder layer's cross-attention"),
                         "/memory_mask/alibi", translated("leave it out, or put it into \"mask\""));
     });
+  }
+
+  void warn_of(const std::string& key, const std::string& reason) {
+    parts_.plan.warnings.push_back(translated("\"{1}\" has no effect: {2}", key, reason));
+  }
+
+  // Warns of keys that act on what the document lacks.
+  void warn_of_lone_keys() {
+    const AttentionOptions& options = parts_.options;
+    const auto warn_if = [&](bool lone, const char* key, const std::string& reason) {
+      if (lone && parts_.find(key)) warn_of(key, reason);
+    };
+    const bool norm = parts_.is(Family::transformer) || options.query_norm || options.key_norm;
+    warn_if(!norm, "eps", translated("there is no norm"));
+    warn_if(!options.softcap, "softcap_after", translated("there is no \"softcap\""));
+    warn_if(!parts_.dropout, "dropout", translated("it acts with \"training\": true alone"));
+    // What one kind of several does not draw another may.
+    const bool last = parts_.kind().kind == kinds_.back();
+    warn_if(last && !parts_.dropout && !parts_.tensors.has_drawn(), "seed",
+            translated("nothing is drawn at random"));
+    parts_.problems.attempt([&] {
+      const double scale = options.scale.value_or(0);
+      const bool held = std::abs(scale) <= std::numeric_limits<float>::max();
+      if (held || parts_.numbers() == DType::float64) return;
+      throw input_error(
+          translated("the number {1} is beyond the range of {2}", number_text(scale), "float32"),
+          "/scale", translated("give a smaller one"));
+    });
+    if (options.scale == 0) {
+      parts_.plan.warnings.emplace_back(
+          translated("\"scale\" is 0: all scores are 0 before biases are added"));
+    }
+    for (const auto& table : parts_.tables) {
+      if (!is_read(table.first)) {
+        warn_of("tables." + table.first, translated("no expression reads it"));
+      }
+    }
+    warn_of_lone_parts(parts_.mask);
+  }
+
+  // Likewise of parts of the mask.
+  void warn_of_lone_parts(const ReadMask& mask) {
+    const AttentionOptions& options = parts_.options;
+    const bool packed = !mask.query_ends.empty() || !mask.key_ends.empty();
+    const bool by_place = mask.causal || mask.window || mask.chunk || packed;
+    if (mask.prefix && !by_place) {
+      warn_of("mask.prefix", translated("neither causal nor a window nor chunk hides a key"));
+    }
+    const bool hides = mask.hides() || mask.bias || mask.keep || mask.query_lens || packed;
+    // Shorter sequences of tokens are padded, and pages may have rows that none uses.
+    const bool padded = parts_.first || parts_.second || parts_.plan.pages;
+    if (mask.fill && !hides && !padded) {
+      warn_of("mask.fill", translated("no key is hidden"));
+    }
+    const bool by_position = by_place || mask.alibi || mask.where || mask.documents ||
+                             options.rotary || options.relative_bias || options.score_expression ||
+                             options.weight_expression;
+    if (mask.aligned && !by_position) {
+      warn_of("mask.align", translated("nothing depends on where queries stand among the keys"));
+    }
+  }
+
+  // Whether an expression of the document has the name of a table.
+  bool is_read(const std::string& table) const {
+    const auto in_name = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
+    const auto reads = [&](const Expression& expression) {
+      const std::string& text = expression.text;
+      for (std::size_t at = text.find(table); at != text.npos; at = text.find(table, at + 1)) {
+        const std::size_t end = at + table.size();
+        if ((at == 0 || !in_name(text[at - 1])) && (end == text.size() || !in_name(text[end])))
+          return true;
+      }
+      return false;
+    };
+    return reads(parts_.options.score_expression) || reads(parts_.options.weight_expression) ||
+           reads(parts_.options.mask.where) || reads(parts_.transformer.memory_mask.where) ||
+           reads(parts_.encoder_mask.where);
   }
 
   std::span<const Kind> kinds_;

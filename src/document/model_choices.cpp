@@ -13,6 +13,7 @@
 #include "models/checkpoint.hpp"
 #include "models/classification.hpp"
 #include "models/pass.hpp"
+#include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -38,7 +39,7 @@ void read_layers(const JsonValue& root, ModelRequest& request) {
     if (layer >= most) {
       throw input_error(translated("there is no layer {1}: the model has {2}", layer,
                                    translated_count(most, "{1} layer", "{1} layers")),
-                        at, translated("give 0 to {1}", most - 1));
+                        at, give_below(most));
     }
     layers.insert(layer);
   };
@@ -84,7 +85,8 @@ void read_heads_off(const JsonValue& root, ModelRequest& request) {
   const Architecture& model = request.folder->architecture;
   const JsonValue* value = root.find("heads_off");
   if (value == nullptr) return;
-  for (const JsonMember& member : expect_object(*value, "/heads_off").members()) {
+  for (const JsonMember& member :
+       expect_object(*value, "/heads_off", translated("write {1}", R"({"1": [0, 3]})")).members()) {
     const std::string at = pointer_to("/heads_off", member.key);
     const auto place = ModelPlace::parse(member.key);
     const bool feeds = place && place->part == ModelPlace::Part::feed_forward;
@@ -139,7 +141,7 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
   const JsonValue* value = root.find("patch");
   if (value == nullptr) return;
   constexpr auto known = std::to_array<std::string_view>({"text", "token_ids", "at"});
-  expect_known_members(expect_object(*value, "/patch"), known, "/patch");
+  expect_known_members(expect_object(*value, "/patch", members_help(known)), known, "/patch");
   if (model.vision) {
     throw input_error(translated("models of pictures take nothing from another text"), "/patch",
                       translated("name a model of texts"));

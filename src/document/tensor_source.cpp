@@ -200,6 +200,7 @@ void TensorSource::seed(std::int64_t seed) {
 }
 
 TorchRandom& TensorSource::generator(const std::string& pointer, const std::string& drawn) {
+  has_drawn_ = true;
   if (!random_) {
     throw input_error(translated("{1} needs a seed", drawn), pointer,
                       translated("add a \"seed\" to the document: the same seed gives the same "

@@ -58,6 +58,9 @@ class TensorSource {
   TorchRandom& generator(const std::string& pointer,
                          const std::string& drawn = translated("a random tensor"));
 
+  /// Whether a generator was asked for, for this plan or an earlier one of the document.
+  bool has_drawn() const noexcept { return has_drawn_; }
+
   /// Throws Error(input) at `pointer` if `count` elements exceed Limits::elements.
   void check_elements(double count, const std::string& what, const std::string& pointer) const;
 
@@ -110,7 +113,7 @@ class TensorSource {
   std::map<std::string, Tensor> tensors_;  // by pointer, or file and name
   std::vector<std::pair<std::string, std::string>> file_types_;
   double made_ = 0, read_ = 0;  // elements since the start
-  bool sketching_ = false, keeps_ = false;
+  bool sketching_ = false, keeps_ = false, has_drawn_ = false;
 };
 
 /// The generator after torch.manual_seed(seed); negative seeds count down from 2⁶⁴ as there.

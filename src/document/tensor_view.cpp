@@ -12,6 +12,7 @@
 #include "document/tensor_source.hpp"
 #include "io/json_value.hpp"
 #include "io/raw_array.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -87,7 +88,7 @@ Tensor part(const Tensor& tensor, const Shape& index, const std::string& at) {
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (index[i] >= shape[i]) {
       throw input_error(translated("there is no part {1} of an axis of {2}", index[i], shape[i]),
-                        pointer_to(at, i), translated("give 0 to {1}", shape[i] - 1));
+                        pointer_to(at, i), give_below(shape[i]));
     }
     count /= shape[i];
     first += index[i] * count;

@@ -249,8 +249,10 @@ void refuse_selection(const ExplainOptions& options) {
   refuse_from_end(selection.chosen_heads, "MapSelection::chosen_heads");
   refuse_from_end(selection.layers, "MapSelection::layers");
   refuse_for_document(selection.layers.has_value(), "MapSelection::layers");
-  refuse_for_document(selection.heads != MapSelection::Shown::one && !options.document.heads,
-                      "MapSelection::chosen_heads");
+  if (selection.heads == MapSelection::Shown::one || options.document.heads) return;
+  throw Error(ErrorKind::usage, translated("a document is explained for one head at a time"),
+              "MapSelection::chosen_heads",
+              translated("give one number, or run the document and give its result"));
 }
 
 // Steps are those of the model itself, but for heads that are zeros.

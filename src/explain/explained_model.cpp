@@ -11,6 +11,7 @@
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
 #include "maps/computed_maps.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -27,7 +28,7 @@ class ModelWalk {
       throw input_error(
           translated_count(ids().size(), "there is no query {2}: the sample has {1} token",
                            "there is no query {2}: the sample has {1} tokens", choice.query),
-          "ExplainOptions::query", translated("give 0 to {1}", ids().size() - 1));
+          "ExplainOptions::query", give_below(ids().size()));
     }
     labels_ = Labels::of_sample(labels.query, choice.sample);
     labels_.resize(ids().size());

@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "maps/map_selection.hpp"
+#include "support/errors.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
@@ -31,9 +32,8 @@ const ChoiceTexts of_layers{"ExplainOptions::layer",
 
 void check_choice(const ChoiceTexts& texts, std::size_t index, std::size_t count) {
   if (index < count) return;
-  throw input_error(
-      translated(count == 1 ? texts.one : texts.many, count, index), texts.field,
-      count == 1 ? translated("leave it out, or give 0") : translated("give 0 to {1}", count - 1));
+  throw input_error(translated(count == 1 ? texts.one : texts.many, count, index), texts.field,
+                    count == 1 ? translated("leave it out, or give 0") : give_below(count));
 }
 
 void check_digits(int digits) {
@@ -46,6 +46,10 @@ void check_digits(int digits) {
 std::size_t query_of(const ExplainOptions& options, const std::vector<std::string>& labels,
                      std::size_t count) {
   if (!options.query_token) return options.query;
+  if (names_range(*options.query_token) && std::ranges::count(labels, *options.query_token) == 0) {
+    throw input_error(translated("\"{1}\" is a range, not one query", *options.query_token),
+                      "ExplainOptions::query", translated("give one query, or all"));
+  }
   MapSelection token;
   token.query = options.query_token;
   return selected_queries(token, count, labels).first;

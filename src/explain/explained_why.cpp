@@ -16,6 +16,7 @@
 #include "report/facts.hpp"
 #include "result/result_writer.hpp"
 #include "run/document_run.hpp"
+#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -450,7 +451,7 @@ class WhyExplanation {
       throw input_error(
           translated_count(samples, "there is no sample {2}: the document has {1} sample",
                            "there is no sample {2}: the document has {1} samples", options_.sample),
-          "ExplainOptions::sample", translated("give 0 to {1}", samples - 1));
+          "ExplainOptions::sample", give_below(samples));
     }
   }
 

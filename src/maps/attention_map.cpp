@@ -26,7 +26,7 @@ void check_index(std::size_t index, std::size_t count, const char* noun) {
   throw input_error(
       translated("there is no {1} {2}: the weights have {3}", noun, index, only(count, noun)),
       std::string("RunOptions::") + noun,
-      count == 1 ? translated("leave it out, or give 0") : translated("give 0 to {1}", count - 1));
+      count == 1 ? translated("leave it out, or give 0") : give_below(count));
 }
 
 }  // namespace

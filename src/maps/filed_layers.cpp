@@ -61,9 +61,12 @@ class LayerSearch {
       const std::vector<std::string_view> known(names.begin(), names.end());
       const std::string meant = meant_pattern(name);
       const bool fits = meant != name && !names_of_pattern(names, meant).empty();
-      throw input_error(
-          translated("there is no tensor \"{1}\"", name), "MapRequest::name",
-          fits ? translated("did you mean \"{1}\"?", meant) : suggestion(name, known));
+      throw input_error(translated("there is no tensor \"{1}\"", name), "MapRequest::name",
+                        fits ? translated("did you mean \"{1}\"?", meant)
+                        : file.only_name() == ""
+                            ? translated("leave it out: the file holds one tensor, which has "
+                                         "no name")
+                            : suggestion(name, known));
     }
     add_numbered(file, names, name);
   }

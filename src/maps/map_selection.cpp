@@ -9,6 +9,7 @@
 
 #include "document/labels.hpp"
 #include "plot/text/token_labels.hpp"
+#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 
@@ -38,7 +39,7 @@ std::set<std::size_t> dropped_keys(const MapSelection& selection, std::size_t co
       if (position >= count) {
         throw input_error(translated("there is no key {1} to leave out of {2}", key,
                                      translated_count(count, "{1} key", "{1} keys")),
-                          "MapSelection::drop", translated("give 0 to {1}", count - 1));
+                          "MapSelection::drop", give_below(count));
       }
       dropped.insert(position);
       continue;
@@ -98,7 +99,11 @@ std::size_t named_query(const std::string& query, std::size_t count,
   if (number) {
     throw input_error(translated("there is no query {1} among {2}", query,
                                  translated_count(count, "{1} query", "{1} queries")),
-                      "MapSelection::query", translated("give 0 to {1}", count - 1));
+                      "MapSelection::query", give_below(count));
+  }
+  if (names_range(query)) {
+    throw input_error(translated("\"{1}\" is a range, not one query", query), "MapSelection::query",
+                      translated("write {1}", "MapSelection::queries " + query));
   }
   const std::vector<std::string_view> known(labels.begin(), labels.end());
   throw input_error(
@@ -121,6 +126,16 @@ std::string dropped_text(const MapSelection& selection, std::size_t first_number
 
 }  // namespace
 
+bool names_range(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || text.size() == 1) return false;
+  std::int64_t number = 0;
+  const auto is_end = [&](const std::string& end) {
+    return end.empty() || parse_number(end, number);
+  };
+  return is_end(text.substr(0, colon)) && is_end(text.substr(colon + 1));
+}
+
 Positions positions_in(const std::optional<PositionRange>& range, std::size_t count,
                        const std::string& field, const char* noun, const char* nouns) {
   if (!range) return {0, count};
@@ -130,7 +145,7 @@ Positions positions_in(const std::optional<PositionRange>& range, std::size_t co
     throw input_error(translated("there is no {1} {2}: there {3}{4}", noun, *range->first,
                                  count == 1 ? translated("is ") : translated("are "),
                                  count_text(count, noun, nouns)),
-                      field, translated("give 0 to {1}", count - 1));
+                      field, give_below(count));
   }
   const auto absolute = [&](std::int64_t position) {
     if (position >= -size && position <= size) return position < 0 ? position + size : position;
@@ -290,9 +305,9 @@ std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_
   Positions keys = positions_in(selection.keys, count, "MapSelection::keys", "key", "keys");
   if (selection.drop_first >= keys.end) {
     throw input_error(
-        translated("without the first {1} no key is left of {2}", selection.drop_first,
+        translated("leaving out the first {1} of {2} leaves none", selection.drop_first,
                    translated_count(count, "{1} key", "{1} keys")),
-        "MapSelection::drop_first", translated("give a number from 0 to {1}", keys.end - 1));
+        "MapSelection::drop_first", give_below(keys.end));
   }
   keys.first = std::max(keys.first, selection.drop_first);
   const std::set<std::size_t> dropped = dropped_keys(selection, count, labels);
@@ -301,9 +316,9 @@ std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_
     if (!dropped.contains(key)) kept.push_back(key);
   }
   if (!kept.empty()) return kept;
-  throw input_error(translated("without those that are left out no key is left of {1}",
-                               translated_count(count, "{1} key", "{1} keys")),
-                    "MapSelection::drop", translated("leave some of them in"));
+  throw input_error(
+      translated_count(count, "the only key is left out", "all {1} keys are left out"),
+      "MapSelection::drop", translated("keep at least one"));
 }
 
 std::string keys_text(const MapSelection& selection, std::size_t first_number) {

@@ -16,6 +16,9 @@ struct Positions {
   std::size_t count() const { return end - first; }
 };
 
+/// Whether the text is written as a range of positions, "1:3".
+bool names_range(const std::string& text);
+
 /// Positions that a range means among `count`. Throws Error(input) naming the field for what is not
 /// there; `noun` and `nouns` name the positions: "query", "queries".
 Positions positions_in(const std::optional<PositionRange>& range, std::size_t count,

@@ -43,8 +43,15 @@ void refuse_choice(const MapRequest& maps) {
   refuse_for_document(selection.renormalize, "MapSelection::renormalize");
   refuse_for_document(selection.merge_pieces, "MapSelection::merge_pieces");
   refuse_for_document(selection.hide_mask, "MapSelection::hide_mask");
-  refuse_for_document(samples_together(selection), "MapSelection::chosen_samples");
-  refuse_for_document(heads_together(selection), "MapSelection::chosen_heads");
+  const auto refuse_together = [](bool given, const char* field) {
+    if (!given) return;
+    throw Error(
+        ErrorKind::usage,
+        translated("{1} joins several maps into one, which existing maps alone can be", field),
+        field, translated("give one number, or run the document and give its result"));
+  };
+  refuse_together(samples_together(selection), "MapSelection::chosen_samples");
+  refuse_together(heads_together(selection), "MapSelection::chosen_heads");
 }
 
 // Nothing is computed, so that nothing can be set.

@@ -628,8 +628,10 @@ std::string place_text(const SelectedMap& selected) {
   return place_text(selected, selected.choice.sample, selected.choice.head);
 }
 
+namespace {
+
 std::optional<std::string> merging_warning(const AttentionMap& map, const MapChoice& choice) {
-  if (!choice.selection.merge_pieces || !map.is_map() || !map.numbers) return std::nullopt;
+  if (!choice.selection.merge_pieces) return std::nullopt;
   const Heatmap merged = selected_heatmap(SelectedMap(map, choice));
   MapChoice apart = choice;
   apart.selection.merge_pieces = false;
@@ -638,6 +640,26 @@ std::optional<std::string> merging_warning(const AttentionMap& map, const MapCho
   return translated(
       "nothing was merged: no label has the mark of a piece of a word, such as ##, Ġ or ▁; "
       "MapSelection::words says which pieces make a word where there are no marks");
+}
+
+}  // namespace
+
+std::vector<std::string> choices_without_effect(const AttentionMap& map, const MapChoice& choice) {
+  std::vector<std::string> warnings;
+  if (!map.is_map() || !map.numbers) return warnings;
+  if (auto merging = merging_warning(map, choice)) warnings.push_back(std::move(*merging));
+  const MapSelection& selection = choice.selection;
+  const bool all_keys = !selection.keys && selection.drop_first == 0 && selection.drop.empty();
+  if (selection.renormalize && all_keys && has_rows_of_weights(map.numbers)) {
+    warnings.emplace_back(
+        translated("MapSelection::renormalize has no effect: no key is left out, and each row sums "
+                   "to 1 as it is"));
+  }
+  if (selection.hide_mask && !map.allowed && !map.hidden_in_effect) {
+    warnings.emplace_back(
+        translated("MapSelection::hide_mask has no effect: no cell is known to be hidden"));
+  }
+  return warnings;
 }
 
 }  // namespace attn

@@ -85,8 +85,9 @@ std::string place_text(const SelectedMap& selected);
 /// are layers; `layers`: whether there are.
 std::optional<std::string> others_warning(const SelectedMap& selected, bool grid, bool layers);
 
-/// Warning where the choice merges pieces of words and no pieces belong together.
-std::optional<std::string> merging_warning(const AttentionMap& map, const MapChoice& choice);
+/// Warnings of what the choice asks for in vain: pieces of words to merge of which none belong
+/// together, rows to renormalise that sum to 1, hidden cells to show plainly where none are.
+std::vector<std::string> choices_without_effect(const AttentionMap& map, const MapChoice& choice);
 
 /// Shown positions of an axis, and the labels of all its positions, or none.
 struct ShownAxis {

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 
@@ -161,7 +162,7 @@ void check_layer(const ModelStack& stack, std::size_t layer, const std::string& 
   if (layer < count) return;
   throw input_error(translated("there is no layer {1}: the model has {2}", layer,
                                translated_count(count, "{1} layer", "{1} layers")),
-                    place, translated("give 0 to {1}", count - 1));
+                    place, give_below(count));
 }
 
 void check_layer_with_map(const ModelStack& stack, std::size_t layer, const std::string& place) {
@@ -183,7 +184,7 @@ void check_head(const Architecture& model, const ModelPlace& head, const std::st
   if (head.head < heads) return;
   throw input_error(translated("there is no head {1}: each layer has {2}", *head.head,
                                translated_count(heads, "{1} head", "{1} heads")),
-                    place, translated("give 0 to {1}", heads - 1));
+                    place, give_below(heads));
 }
 
 }  // namespace attn

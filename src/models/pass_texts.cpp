@@ -5,6 +5,7 @@
 
 #include "io/json_value.hpp"
 #include "models/pass.hpp"
+#include "support/errors.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -57,7 +58,7 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
       for (std::size_t i = 0; i < ids.size(); ++i) {
         if (ids[i] >= 0 && static_cast<std::size_t>(ids[i]) < end) continue;
         throw input_error(translated("the {1} {2} is not between 0 and {3}", noun, ids[i], end - 1),
-                          pointer_to(where, i), translated("give 0 to {1}", end - 1));
+                          pointer_to(where, i), give_below(end));
       }
     };
     const auto tokens = rows(WeightPurpose::tokens), kinds = rows(WeightPurpose::types);

@@ -177,7 +177,9 @@ std::vector<std::string> read_maps(const PlotRequest& request,
   }
   std::vector<std::string> warnings;
   const auto add = [&](std::vector<AttentionMap> maps) {
-    std::ranges::move(doubts_of(maps[0], request.maps, true), std::back_inserter(warnings));
+    // Whoever names a tensor may mean other numbers than weights.
+    std::ranges::move(doubts_of(maps[0], request.maps, request.maps.name.has_value()),
+                      std::back_inserter(warnings));
     const Shape shape = maps[0].numbers ? maps[0].numbers.shape() : Shape();
     const auto picture = picture_of_maps(request, *file, access, shape.empty() ? 0 : shape.back());
     for (AttentionMap& map : maps) {
@@ -304,7 +306,7 @@ void add_choice_warnings(const DrawnMap& drawn, const Drawing& drawing, const Pi
   if (auto others = others_warning(SelectedMap(map, drawing.choice), grid, layers))
     warnings.push_back(std::move(*others));
   if (kind.shows != PictureKind::Shows::weights) return;
-  if (auto merging = merging_warning(map, drawing.choice)) warnings.push_back(std::move(*merging));
+  std::ranges::move(choices_without_effect(map, drawing.choice), std::back_inserter(warnings));
 }
 
 // Refuses a number of files that the kind of picture does not take.

@@ -106,6 +106,10 @@ std::string place_sentence(const MapFacts& facts) {
 
 }  // namespace
 
+std::string joined_sentences(const std::string& first, const std::string& second) {
+  return second.empty() ? first : translated("{1} {2}", first, second);
+}
+
 CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatmap> heads,
                         const FigureOptions& options) {
   const Matrix& matrix = matrices[0];
@@ -121,7 +125,7 @@ CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatma
   if (!facts.largest.any) {
     const std::string nothing = translated("No cell has a finite value.");
     const std::string what = translated("A map of {1}.", cells);
-    return {what + " " + nothing, what + " " + nothing};
+    return {joined_sentences(what, nothing), joined_sentences(what, nothing)};
   }
   // A place as reports name it: its token and index.
   const auto name = [&](const std::vector<std::string>& shown, std::size_t at, bool labelled,
@@ -138,8 +142,8 @@ CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatma
   if (!weights) {
     const std::string range = translated("The largest value is {1}, the smallest {2}.",
                                          at(facts.largest), at(facts.smallest));
-    return {translated("Values of {1}.", cells) + " " + range,
-            translated("A map of {1}, coloured by value.", cells) + " " + range};
+    return {joined_sentences(translated("Values of {1}.", cells), range),
+            joined_sentences(translated("A map of {1}, coloured by value.", cells), range)};
   }
   const std::string heads_named =
       matrices.size() > 1 ? translated_count(matrices.size(), " in {1} head", " in {1} heads")
@@ -149,15 +153,16 @@ CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatma
   const std::string which =
       at(cell) + (of_several ? translated(", where a query sees several keys") : std::string());
   const std::string strongest = translated("The strongest weight is {1}.", which);
-  return {
-      translated("Attention of {1}{2}: the strongest weight is {3}.", cells, heads_named, which) +
-          " " +
-          translated("A query's largest weight is {1} on average, where a uniform one would be "
-                     "{2}.",
-                     short_number(facts.largest_of_rows), short_number(facts.uniform)),
-      translated("A map of attention of {1}{2}, darker or thicker for larger weights.", cells,
-                 heads_named) +
-          " " + (same_tokens ? place_sentence(facts) : strongest)};
+  return {joined_sentences(
+              translated("Attention of {1}{2}: the strongest weight is {3}.", cells, heads_named,
+                         which),
+              translated("A query's largest weight is {1} on average, where a uniform one would be "
+                         "{2}.",
+                         short_number(facts.largest_of_rows), short_number(facts.uniform))),
+          joined_sentences(
+              translated("A map of attention of {1}{2}, darker or thicker for larger weights.",
+                         cells, heads_named),
+              same_tokens ? place_sentence(facts) : strongest)};
 }
 
 }  // namespace attn::plot

@@ -15,6 +15,9 @@ struct CaptionTexts {
   std::string alternative;  ///< for readers who cannot see it
 };
 
+/// Both sentences, with a space between them where the language has one; the second may be empty.
+std::string joined_sentences(const std::string& first, const std::string& second);
+
 /// Texts about the maps of heads, whose labels are those of the first.
 CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatmap> heads,
                         const FigureOptions& options);

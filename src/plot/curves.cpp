@@ -184,11 +184,11 @@ CaptionTexts texts_of(const Matrix& matrix, const std::vector<DrawnColumn>& draw
   const std::string count = translated_count(drawn.size(), "{1} curve", "{1} curves");
   const std::string over = translated_count(matrix.rows(), "{1} position", "{1} positions");
   const std::string what = translated("{1} over {2}.", count, over);
-  const std::string bands =
-      banded ? " " + translated("Bands: one standard error on both sides.") : "";
+  const std::string bands = banded ? translated("Bands: one standard error on both sides.") : "";
   if (!most.any) {
     const std::string nothing = translated("No cell has a finite value.");
-    return {what + bands + " " + nothing, what + bands + " " + nothing};
+    const std::string all = joined_sentences(joined_sentences(what, bands), nothing);
+    return {all, all};
   }
   const auto at = [&](const Place& place) {
     return translated("{1} of {2} at {3}", short_number(place.value), in_quotes(names[place.curve]),
@@ -196,8 +196,9 @@ CaptionTexts texts_of(const Matrix& matrix, const std::vector<DrawnColumn>& draw
   };
   const std::string ends =
       translated("The highest value is {1}, the lowest {2}.", at(most), at(least));
-  return {what + bands + " " + ends,
-          translated("A chart of {1} over {2}.", count, over) + bands + " " + ends};
+  const std::string chart = translated("A chart of {1} over {2}.", count, over);
+  return {joined_sentences(joined_sentences(what, bands), ends),
+          joined_sentences(joined_sentences(chart, bands), ends)};
 }
 
 // The area within one standard error of a curve, where both are numbers.
@@ -316,10 +317,11 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
     title += "\n" + counted_text(drawn.size(), matrix.columns(), columns.of_positions);
   figure.describe(
       title,
-      translated(columns.of_positions ? to_translate("Curves over {1} of the dimensions {2}.")
-                                      : to_translate("Curves over {1}: {2}."),
-                 translated_count(matrix.rows(), "{1} position", "{1} positions"), shown_names) +
-          (banded ? " " + translated("Bands: one standard error on both sides.") : ""));
+      joined_sentences(
+          translated(columns.of_positions ? to_translate("Curves over {1} of the dimensions {2}.")
+                                          : to_translate("Curves over {1}: {2}."),
+                     translated_count(matrix.rows(), "{1} position", "{1} positions"), shown_names),
+          banded ? translated("Bands: one standard error on both sides.") : ""));
 
   if (options.caption) {
     const auto [caption, alternative] = texts_of(matrix, drawn, called, ticks.labels, banded);

@@ -170,8 +170,9 @@ CaptionTexts texts_of(const std::vector<std::string>& tokens, const Matrix& matr
             short_number(matrix.at(0, by_weight[n]));
   }
   const std::string largest = translated("The largest weights: {1}.", most);
-  return {translated("A text of {1}, tinted by weight.", count) + " " + largest,
-          translated("A line of {1}, darker for larger weights.", count) + " " + largest};
+  return {
+      joined_sentences(translated("A text of {1}, tinted by weight.", count), largest),
+      joined_sentences(translated("A line of {1}, darker for larger weights.", count), largest)};
 }
 
 // The colour bar right of the tokens.

@@ -271,6 +271,25 @@ std::vector<std::pair<std::string, Tensor>> foreseen_results(const RunOptions& o
 
 void check_only(const RunOptions& options, const Plan& plan) {
   if (options.only.empty()) return;
+  // Of a model the outputs of layers are steps too.
+  const auto is_step = [&](const std::string& name) {
+    return is_stage(name) || (plan.model && ends_in(name, "output"));
+  };
+  if (options.stages && std::ranges::none_of(options.only, is_step)) {
+    throw Error(
+        ErrorKind::usage,
+        translated("{1} leaves out the steps of the score that {2} is for", "RunOptions::only",
+                   "RunOptions::stages"),
+        "RunOptions::stages",
+        translated("leave it out, or add steps to {1}, such as {2}", "RunOptions::only", "scores"));
+  }
+  const bool no_weights = !options.weights || !plan.weights;
+  if (no_weights && std::ranges::any_of(options.only, is_weights)) {
+    throw Error(ErrorKind::usage,
+                translated("{1} asks for weights, and {2} leaves them out", "RunOptions::only",
+                           options.weights ? "\"weights\": false" : "RunOptions::weights"),
+                "RunOptions::only", translated("leave one of them out"));
+  }
   for (const std::string& wanted : options.only) {
     if (!is_stage(wanted) || options.stages) continue;
     throw input_error(translated("\"{1}\" is a step of the score, which is not written", wanted),

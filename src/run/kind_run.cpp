@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <variant>
 
 #include "attn/attention.hpp"
@@ -14,6 +15,7 @@
 #include "result/tensor_names.hpp"
 #include "statistics/head_values.hpp"
 #include "support/atomic_file.hpp"
+#include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
@@ -155,7 +157,7 @@ void KindRun::compute(const Progress& progress) {
                          "{1} queries have no key left to see: their weights and output are zero"));
   }
   for (std::string& warning : facts.warnings) plan_.warnings.push_back(std::move(warning));
-  if (nothing_merged_) plan_.warnings.push_back(std::move(*nothing_merged_));
+  std::ranges::move(choices_in_vain_, std::back_inserter(plan_.warnings));
   if (plan_.model) {
     report_.model = std::move(plan_.model);
     report_.model->predictions = std::move(facts.predictions);
@@ -336,7 +338,7 @@ void KindRun::split(const Progress& progress) {
     throw input_error(
         translated_count(samples, "there is no sample {2}: the document has {1} sample",
                          "there is no sample {2}: the document has {1} samples", options_.sample),
-        "RunOptions::sample", translated("give 0 to {1}", samples - 1));
+        "RunOptions::sample", give_below(samples));
   }
   if (samples > 1 && options_.sample == 0) {
     plan_.warnings.push_back(
@@ -431,7 +433,7 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
   const MapChoice choice = choice_of(at);
   SelectedMap chosen(map, choice);
   drawn.chosen = heatmap_of(chosen);
-  if (at == 0) nothing_merged_ = merging_warning(map, choice);
+  if (at == 0) choices_in_vain_ = choices_without_effect(map, choice);
   // A terminal shows it as the report counts.
   chosen.first_number = 0;
   result.heatmap = *drawn.chosen;

@@ -120,8 +120,8 @@ class KindRun {
   std::vector<DrawnMap> maps_;
   TensorFormat format_ = TensorFormat::json;
   MapChoice choice_;
-  bool chooses_heads_ = false;                 // whether maps show the head that tells most
-  std::optional<std::string> nothing_merged_;  // a warning
+  bool chooses_heads_ = false;                // whether maps show the head that tells most
+  std::vector<std::string> choices_in_vain_;  // warnings
   std::vector<std::string> picture_names_;
   std::vector<Picture> pictures_;
   std::vector<std::optional<Error>> failures_;  // of the pictures

@@ -247,8 +247,9 @@ RunOutcome run_document(const RunOptions& given, Document document, const Proven
   try {
     runs.compute();
   } catch (const Error& error) {
-    // What an option put into the document may be wrong for what is computed.
-    if (Error placed = document.placed(error); names_option(placed.where())) throw placed;
+    // What the document or an option says may be wrong for what is computed.
+    const Error placed = document.placed(error);
+    if (error.where().starts_with('/') || names_option(placed.where())) throw Error(placed);
     throw;
   }
   runs.draw();

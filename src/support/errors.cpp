@@ -53,6 +53,10 @@ Error Error::inside(const std::string& container) const {
   return Error(kind_, problem_, where_.empty() ? container : container + ", " + where_, help_);
 }
 
+std::string give_below(std::size_t count) {
+  return count == 1 ? translated("give 0") : translated("give 0 to {1}", count - 1);
+}
+
 Error input_error(std::string problem, std::string where, std::string help) {
   return Error(ErrorKind::input, std::move(problem), std::move(where), std::move(help));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ class SeveralErrors : public Error {
  private:
   std::vector<Error> errors_;
 };
+
+/// What to do about a number that is not below `count`: "give 0 to 3", or "give 0" if that is all.
+std::string give_below(std::size_t count);
 
 /// Reason for which the operating system refused, `error` being its errno: "No such file or
 /// directory", in the language of speak() for the errors that files usually meet.

@@ -10,6 +10,7 @@
 
 #include "models/classification.hpp"
 #include "models/pass.hpp"
+#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -19,8 +20,7 @@ namespace {
 
 void check_below(std::size_t number, std::size_t count, const char* field, const char* problem) {
   if (number < count) return;
-  throw input_error(translated(problem, number, count), field,
-                    translated("give 0 to {1}", count - 1));
+  throw input_error(translated(problem, number, count), field, give_below(count));
 }
 
 // The number of a token or, of a model that classifies, of a class, which the field names.

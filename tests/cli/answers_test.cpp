@@ -118,8 +118,8 @@ TEST_CASE("--only cannot name weights of a result without them, whatever is draw
         attn_cli({"run", "-", "--out", "r", "--no-weights", "--only", "weights", "--plots", plots},
                  folder.path(), fine)
             .errors ==
-        "attn-cli: the result has no tensor \"weights\"\n  where: --only\n"
-        "  help:  known: output\n");
+        "attn-cli: --only asks for weights, and --no-weights leaves them out\n  where: --only\n"
+        "  help:  leave one of them out\n");
   }
 }
 

@@ -81,6 +81,19 @@ TEST_CASE("validate tells what is wrong on standard output and exits 3, or 4 for
         "  expected a number, found a string\n"
         "    where: bad.json, /scale\n"
         "    help:  give a number\n");
+  folder.write("global.json",
+               R"({"attention":"sdpa","query":[[1]],"mask":{"global":[0]},"eps":1e-6})");
+  const Outcome doubtful = attn_cli({"validate", "global.json"}, folder.path());
+  CHECK(doubtful.exit_code == 0);
+  CHECK(doubtful.output ==
+        "global.json: valid\n"
+        "  about 26 bytes of tensors will be written\n"
+        "  warning: mask.global has no effect without a window: every position sees and is seen "
+        "anyway\n"
+        "  warning: \"eps\" has no effect: there is no norm\n");
+  CHECK(attn_cli({"validate", "global.json", "--json"}, folder.path())
+            .output.find("\"warnings\": [\n      \"mask.global has no effect") !=
+        std::string::npos);
   CHECK(attn_cli({"validate", "missing.json"}, folder.path()).exit_code == 4);
   CHECK(attn_cli({"validate"}).exit_code == 2);
 }

@@ -192,7 +192,9 @@ TEST_CASE("flags in the wrong place or form get their cure") {
       {{"run", "d.json", "--device", "cuda"},
        "unknown flag \"--device\"" + run + "leave it out: attention is computed on the CPU"},
       {{"run", "d.json", "--window", "2"},
-       "unknown flag \"--window\"" + run + "it belongs in the document: see docs/documents.md"},
+       "unknown flag \"--window\"" + run +
+           "write --where \"abs(i - j) <= 3\", or \"mask\": {\"window\": {\"left\": 3, \"right\": "
+           "0}} into the document"},
       {{"run", "d.json", "--labels", "x"},
        "unknown flag \"--labels\"" + run +
            "attn-cli run takes no --labels: it belongs to attn-cli plot, show, explain, heads, "

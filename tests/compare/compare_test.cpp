@@ -306,6 +306,66 @@ TEST_CASE("a permutation of axes that would agree is told with the layout to wri
   CHECK(turned.tensors.at(0).agreeing_order == Shape{0, 2, 1});
 }
 
+TEST_CASE("heads that are joined in one file and a factor of all elements are told") {
+  const TemporaryFolder folder;
+  const Tensor split = numbered();  // [B,H,L,D] = [2,4,3,2]
+  const Tensor joined = attn::permuted(split, {0, 2, 1, 3}).reshaped({2, 3, 8});
+  for (const bool first : {true, false}) {
+    const Comparison found =
+        compare(folder, {{"output", first ? split : joined}}, {{"output", first ? joined : split}});
+    CHECK(found.tensors.at(0).agrees_joined);
+    CHECK(attn::comparison_text(found).find(
+              "\n    with the heads of [2,4,3,2] joined both agree: in NumPy x.swapaxes(1, "
+              "2).reshape(2, 3, 8)\n") != std::string::npos);
+  }
+  CHECK_FALSE(compare(folder, {{"output", split}}, {{"output", split.reshaped({2, 3, 8})}})
+                  .tensors.at(0)
+                  .agrees_joined);
+  const Tensor one({2, 2}, std::vector<double>{1, -2, 3, 0.5});
+  const Tensor half({2, 2}, std::vector<double>{0.5, -1, 1.5, 0.25});
+  const Comparison scaled = compare(folder, {{"output", one}}, {{"output", half}});
+  CHECK(scaled.tensors.at(0).agreeing_factor == doctest::Approx(2));
+  CHECK(
+      attn::comparison_text(scaled).find(
+          "\n    the first one is 2 times the second: look for a scale that one of them lacks\n") !=
+      std::string::npos);
+  CHECK(attn::comparison_json(scaled).find("\"agreeing_factor\": 2") != std::string::npos);
+  const Tensor other({2, 2}, std::vector<double>{0.5, -1, 1.5, 0.26});
+  CHECK_FALSE(
+      compare(folder, {{"output", one}}, {{"output", other}}).tensors.at(0).agreeing_factor);
+}
+
+TEST_CASE("options that change nothing of what is compared are told, or refused") {
+  const TemporaryFolder folder;
+  const Tensor ours = numbered();
+  const auto warnings = [&](const CompareRequest& request) {
+    return compare(folder, {{"output", ours}}, {{"output", ours}}, request).warnings;
+  };
+  CompareRequest overlap, seen, axes;
+  overlap.overlap = true;
+  CHECK(warnings(overlap) ==
+        std::vector<std::string>{"CompareRequest::overlap has no effect: the tensors have the same "
+                                 "shapes in both files"});
+  seen.seen_only = true;
+  CHECK(warnings(seen) ==
+        std::vector<std::string>{
+            "CompareRequest::seen_only has no effect: neither \"allowed\" nor \"lse\" nor "
+            "\"weights\" beside a tensor tells of a query without keys"});
+  axes.maps.axes = {attn::MapAxis::query, attn::MapAxis::key};
+  CHECK(warnings(axes) == std::vector<std::string>{"MapRequest::axes has no effect: no tensor that "
+                                                   "is compared has 2 axes"});
+  CHECK(warnings({}).empty());
+  CompareRequest queries;
+  queries.maps.selection.queries = attn::PositionRange{0, 2};
+  CHECK_THROWS_WITH_AS(
+      warnings(queries),
+      "MapSelection::queries chooses among queries and keys, and no tensor that is compared is a "
+      "map "
+      "of these\n  where: MapSelection::queries\n"
+      "  help:  leave it out, or name maps with CompareRequest::only, such as weights",
+      attn::Error);
+}
+
 TEST_CASE("a layout that is none, or that fits no tensor, is refused") {
   const TemporaryFolder folder;
   CompareRequest request;

@@ -50,6 +50,14 @@ TEST_CASE("keys of other libraries get the document's own") {
             "write {\"causal\": true}"},
            {R"("mask":true)", "expected an object, found true", "/mask",
             "write {\"causal\": true}"},
+           {R"("gradient":true)", "expected an object, found true", "/gradient",
+            "write {\"output\": …}"},
+           {R"("query_norm":true)", "expected an object, found true", "/query_norm",
+            "write {\"weight\": …, \"bias\": …, \"kind\": …}"},
+           {R"("generate":5)", "\"generate\" has no meaning for scaled_dot_product attention",
+            "/generate",
+            "it is for models: leave it out, or give the folder of one with DocumentOptions::model "
+            "and a text with DocumentOptions::texts"},
            {R"("mask":{"sliding_window":2})", "unknown key \"sliding_window\"",
             "/mask/sliding_window", "did you mean \"window\"?"},
        }) {

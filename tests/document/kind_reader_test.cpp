@@ -5,6 +5,7 @@
 
 #include "document/document_problems.hpp"
 #include "document/reader.hpp"
+#include "run/run_document.hpp"
 
 namespace {
 
@@ -129,3 +130,61 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
 }
 
 }  // namespace
+
+namespace {
+
+// Warnings of a document of two queries with these members.
+std::vector<std::string> warnings_of(const std::string& members) {
+  const std::string text = R"({"attention":"sdpa","query":[[1,0],[0,1]],)" + members + "}";
+  return run_document(text).reports[0].warnings;
+}
+
+}  // namespace
+
+TEST_CASE("keys that act on what the document lacks are told with the reason") {
+  const auto without = [](const std::string& key, const std::string& reason) {
+    return std::vector{"\"" + key + "\" has no effect: " + reason};
+  };
+  CHECK(warnings_of(R"("eps":1e-6)") == without("eps", "there is no norm"));
+  CHECK(warnings_of(R"("softcap_after":"bias")") ==
+        without("softcap_after", "there is no \"softcap\""));
+  CHECK(warnings_of(R"("softcap":5,"softcap_after":"bias")").empty());
+  CHECK(warnings_of(R"("dropout":{"p":0.5})") ==
+        without("dropout", "it acts with \"training\": true alone"));
+  CHECK(warnings_of(R"("seed":3,"dropout":{"p":0.5,"training":true})").empty());
+  CHECK(warnings_of(R"("seed":3)") == without("seed", "nothing is drawn at random"));
+  CHECK(warnings_of(R"("seed":3,"value":{"randn":[2,2]})").empty());
+  CHECK(warnings_of(R"("seed":3,"value":{"randn":[2,2],"seed":4})") ==
+        without("seed", "nothing is drawn at random"));
+  CHECK(warnings_of(R"("tables":{"t":[1,2],"tt":[1,2]},"score":"s + tt[j]")") ==
+        without("tables.t", "no expression reads it"));
+  CHECK(warnings_of(R"("tables":{"t":[1,2]},"mask":{"where":"t[j] > 0"})").empty());
+  CHECK(problems_of(R"({"attention":"sdpa","query":[[1,2]],"scale":1e40})") ==
+        "the number 1e+40 is beyond the range of float32\n  where: doc.json, /scale\n"
+        "  help:  give a smaller one");
+  CHECK(warnings_of(R"("scale":0)") ==
+        std::vector<std::string>{"\"scale\" is 0: all scores are 0 before biases are added"});
+}
+
+TEST_CASE("parts of a mask that act on others alone are told where these are missing") {
+  const auto without = [](const std::string& key, const std::string& reason) {
+    return std::vector{"\"" + key + "\" has no effect: " + reason};
+  };
+  CHECK(warnings_of(R"("mask":{"prefix":1})") ==
+        without("mask.prefix", "neither causal nor a window nor chunk hides a key"));
+  CHECK(warnings_of(R"("mask":{"prefix":1,"causal":true})").empty());
+  CHECK(warnings_of(R"("mask":{"fill":-1e9})") == without("mask.fill", "no key is hidden"));
+  CHECK(warnings_of(R"("mask":{"fill":-1e9},"valid_lens":[1])").empty());
+  CHECK(warnings_of(R"("mask":{"causal":false,"align":"lower_right"})") ==
+        without("mask.align", "nothing depends on where queries stand among the keys"));
+  CHECK(warnings_of(R"("mask":{"align":"lower_right","alibi":true})").empty());
+  CHECK(warnings_of(R"("mask":{"align":"lower_right"},"rotary":{})").empty());
+}
+
+TEST_CASE("what one kind of several draws is not told as missing by another") {
+  const std::string text = R"({"attention":["sdpa","general"],"seed":1,"query":[[1,0],[0,1]],
+    "parameters":{"general":{"W":{"randn":[2,2]}}}})";
+  const DocumentResult result = run_document(text);
+  CHECK(result.reports[0].warnings.empty());
+  CHECK(result.reports[1].warnings.empty());
+}

@@ -265,7 +265,7 @@ TEST_CASE("heads that are switched off are named by their layer") {
             {{ids + R"("heads_off": {"0": [0]})", "\"0\" is not a layer of the model",
               "/heads_off/0", both},
              {ids + R"("heads_off": {"encoder.1": [0]})",
-              "there is no layer 1: the model has 1 layer", "/heads_off/encoder.1", "give 0 to 0"},
+              "there is no layer 1: the model has 1 layer", "/heads_off/encoder.1", "give 0"},
              {ids + R"("heads_off": {"cross.2": [0]})",
               "there is no layer 2: the model has 2 layers", "/heads_off/cross.2", "give 0 to 1"}});
 }

@@ -83,9 +83,9 @@ TEST_CASE("keys are left out by position and by label, which the title says") {
         "  help:  give 0 to 3");
   selection.drop = {"0", "1", "2", "3"};
   CHECK(error_of(selection) ==
-        "without those that are left out no key is left of 4 keys\n"
+        "all 4 keys are left out\n"
         "  where: MapSelection::drop\n"
-        "  help:  leave some of them in");
+        "  help:  keep at least one");
 }
 
 TEST_CASE("keys without labels keep their numbers when some between them are left out") {
@@ -159,9 +159,9 @@ TEST_CASE("ranges that are not there are refused with what there is") {
   selection.queries.reset();
   selection.drop_first = 4;
   CHECK(error_of(selection) ==
-        "without the first 4 no key is left of 4 keys\n"
+        "leaving out the first 4 of 4 keys leaves none\n"
         "  where: MapSelection::drop_first\n"
-        "  help:  give a number from 0 to 3");
+        "  help:  give 0 to 3");
 }
 
 TEST_CASE("labels that are not one for each query and key are refused, whatever is selected") {

@@ -798,7 +798,7 @@ TEST_CASE("what holds no maps is told, with the way out") {
   CHECK(error_from([&] { page_of(options); }) ==
         "there is no head 4: there is 1 head\n"
         "  where: MapSelection::chosen_heads\n"
-        "  help:  give 0 to 0");
+        "  help:  give 0");
   options = options_of(padded_document(folder));
   options.maps.selection.layers = {{PositionRange{0, 1}}};
   CHECK(error_from([&] { page_of(options); }) ==
