@@ -57,8 +57,8 @@ constexpr auto pages = std::to_array<Page>({
     {"view",
      {"attn-cli view result/", "attn-cli view document.json --out page.html",
       "attn-cli view --model gpt2 --text \"The cat sat\""},
-     "--out --model --text --layers --head --sample --title --stages --why --effects --corpus "
-     "--against --story --generate --cells --labels"},
+     "--out --model --text --layers --head --stages --why --effects --corpus --against --story "
+     "--generate --cells"},
     {"compare",
      {"attn-cli compare mine.npy result/", "attn-cli compare a/ b/ --tolerances bf16",
       "attn-cli compare a/ b/ --only output --plot map.png"},

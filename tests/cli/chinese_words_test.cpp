@@ -17,7 +17,7 @@ namespace {
 // libraries, and tokens of the model.
 const char* const names = R"(
 Abnar Kobayashi Kubernetes La Lb Lens Lk LoRA Logit Lq Markdown NumPy Schema Slurm Softmax Vaswani WxH YlOrRd Zuidema
-additive alibi all allow allowed always animation arcs attention auto bars bash both comparison contributions steps batch bench bias block blocks bwr capped card causal column compare
+additive alibi all allow allowed always animation answer arcs attention auto bars bash both comparison contributions steps batch bench bias block blocks bwr capped card causal column compare
 completion confidence contacts cos csv curves dark de difference dimensions distance distances duplicate en entropy eps
 GB MB kB example exp explain figure fill first fish gradient gray grid head heads heatmap il index induction json jsonl key kitty
 labels layer lens linear lines list llama log logit logits lse manual mask masked matplotlib max mean memory
