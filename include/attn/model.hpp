@@ -83,6 +83,9 @@ struct ModelReport {
   /// Parts and layers of the tensor "shares" [layers,H,tokens,parts], of what was generated.
   std::vector<std::string> answer_parts;
   std::vector<std::size_t> answer_layers;
+  /// Sentences on the parts that are switched off or taken from another text; empty = the model is
+  /// as its folder has it.
+  std::vector<std::string> changes;
 };
 
 }  // namespace attn

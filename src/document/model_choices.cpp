@@ -179,6 +179,25 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
   check_texts(model, request.folder->weights, source);
 }
 
+std::vector<std::string> changes_of(const ModelRequest& request) {
+  const auto listed = [](const std::vector<ModelPlace>& places) {
+    std::string list;
+    for (const ModelPlace& place : places) list += (list.empty() ? "" : ", ") + place.text();
+    return list;
+  };
+  std::vector<std::string> changes;
+  if (const auto& off = request.options.heads_off; !off.empty()) {
+    changes.push_back(
+        request.options.ablation == Ablation::zero
+            ? translated("Changed: zeros in the place of the output of {1}.", listed(off))
+            : translated("Changed: means in the place of the output of {1}.", listed(off)));
+  }
+  if (const auto& patch = request.options.patch; patch && !patch->at.empty()) {
+    changes.push_back(translated("Changed: {1} comes from another text.", listed(patch->at)));
+  }
+  return changes;
+}
+
 void read_logits(const JsonValue& root, ModelRequest& request) {
   const Architecture& model = request.folder->architecture;
   const JsonValue* value = root.find("logits");

@@ -66,6 +66,7 @@ class ModelReader {
       problems_.attempt([&] { read_ablation(root_, request_); });
       if (problems_.errors().size() == before)
         problems_.attempt([&] { read_patch(root_, values_.special_tokens, request_); });
+      report_.changes = changes_of(request_);
       problems_.attempt([&] { read_logits(root_, request_); });
       if (problems_.errors().size() == before) problems_.attempt([&] { read_own_labels(); });
       if (problems_.errors().size() == before) {

@@ -145,6 +145,9 @@ void read_heads_off(const JsonValue& root, ModelRequest& request);
 /// Reads "ablate".
 void read_ablation(const JsonValue& root, ModelRequest& request);
 
+/// A sentence for each of "heads_off" and "patch" that the request has.
+std::vector<std::string> changes_of(const ModelRequest& request);
+
 /// Reads "patch", when the texts of the request are known. `special_tokens`: whether the tokenizer
 /// puts them around a text.
 void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& request);

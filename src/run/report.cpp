@@ -350,6 +350,9 @@ std::string text_of(const RunReport& report, std::size_t width) {
       "\n";
   if (!report.title.empty()) text += printable_lines(shown_title(report.title));
   if (!report.description.empty()) text += printable_lines(report.description);
+  if (report.model) {
+    for (const std::string& change : report.model->changes) text += change + "\n";
+  }
 
   text += "\n" + translated("Shapes") + "\n";
   TextTable shapes{{{""}, {""}, {""}}};
@@ -472,6 +475,7 @@ Fact facts_of(const RunReport& report) {
        {"head", report.head},
        {"weights", list_of(report.weights, weights)},
        {"model", model != nullptr ? Fact(model->family) : Fact::absent()},
+       {"changes", model != nullptr ? unless_empty(model->changes) : Fact::absent()},
        {"generated",
         model != nullptr && !model->generated.empty() ? generated_facts(*model) : Fact::absent()},
        {"classification", model != nullptr && !model->classifications.empty()

@@ -68,6 +68,7 @@ struct Report {
 constexpr Report reports[] = {
     {"run", "mask.json --out mask"},
     {"run", "--model data/speeches --text 'The people' --generate 2 --plots none --out model"},
+    {"run", "--model data/speeches --text 'The people' --heads-off 1.1 --plots none --out off"},
     {"run",
      "--model " ATTN_TEST_DATA "/models/cases/bert_classifies/checkpoint --text 'the film' --plots "
      "none --out classes"},

@@ -225,6 +225,22 @@ TEST_CASE("flags alone say what a model is to read, and errors name them") {
   CHECK(!fs::exists(folder / "attention_results"));
 }
 
+TEST_CASE("a report says what of the model is switched off or from another text") {
+  const TemporaryFolder folder;
+  const auto told = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words{"run", "-", "--model", gpt2, "--plots", "none"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const std::string report = attn_cli(words, folder.path(), R"({"token_ids": [1, 2]})").output;
+    const std::size_t at = report.find("Changed");
+    return at == std::string::npos ? "" : report.substr(at, report.find('\n', at) - at);
+  };
+  CHECK(told({}).empty());
+  CHECK(told({"--heads-off", "0.1", "--heads-off", "1.2"}) ==
+        "Changed: zeros in the place of the output of 0.1, 1.2.");
+  CHECK(told({"--heads-off", "0.1", "--ablate", "mean"}) ==
+        "Changed: means in the place of the output of 0.1.");
+}
+
 namespace {
 
 /// A copy of a small checkpoint, to be spoilt.
