@@ -28,13 +28,14 @@ std::string cell(double number) {
   return std::isnan(number) ? "" : number_text(number);
 }
 
-std::string statistics_csv(const CorpusSums& sums) {
+std::string statistics_csv(const CorpusSums& sums, const std::vector<HeadStatistic>& chosen) {
   std::string text(csv_place_columns);
   text += ",statistic,value,standard_error,deviation,texts\n";
   for (const AttentionSums& attention : sums.attentions) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       const std::string place = csv_place(attention.name, h);
       for (const HeadStatisticInfo& info : head_statistics()) {
+        if (std::ranges::count(chosen, info.statistic) == 0) continue;
         const Moments& moments =
             attention.heads[h].statistics[static_cast<std::size_t>(info.statistic)];
         text += place + "," + std::string(info.name) + "," + cell(moments.mean()) + "," +
@@ -354,7 +355,7 @@ struct ReportFile {
 
 std::string heads_csv(const HeadsCorpusOptions& options, const HeadsOutcome& means,
                       const CorpusSums& sums) {
-  return options.heads.table.wide ? heads_csv(means, true) : statistics_csv(sums);
+  return options.heads.table.wide ? heads_csv(means, true) : statistics_csv(sums, means.statistics);
 }
 
 // The files of a report, in their order; without sums, the names of all that there may be.

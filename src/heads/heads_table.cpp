@@ -216,7 +216,10 @@ std::string what_stands_out(const HeadsOutcome& outcome) {
                                 strongest->name, value);
     text = text.empty() ? found : translated("{1} {2}", text, found);
   }
-  if (!text.empty() || largest == nullptr) return text;
+  const bool all = std::ranges::all_of(places, [&](HeadStatistic place) {
+    return std::ranges::count(outcome.statistics, place) > 0;
+  });
+  if (!text.empty() || largest == nullptr || !all) return text;
   return translated(
       "No head has half of its weight in one place: the most is {1} of head {2} on {3}.",
       with_decimals((*largest)[*largest_of], 2), largest->name,

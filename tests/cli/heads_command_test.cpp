@@ -161,6 +161,25 @@ TEST_CASE("the values of a corpus are rows as those of one text, with their stan
             .starts_with("layer,stack,head,statistic,rank,line,value\n0,self,0,previous,1,"));
 }
 
+TEST_CASE("of a corpus as of one text only the chosen statistics are told") {
+  const TemporaryFolder folder;
+  folder.write("texts.txt", "The people of the people\nThe people\n");
+  const auto told = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words{"heads", "--model", speeches, "--corpus", "texts.txt"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Outcome outcome = attn_cli(words, folder.path());
+    CHECK(outcome.errors.empty());
+    return outcome.output;
+  };
+  const std::string csv = told({"--statistics", "previous", "--csv", "--out", "csv"});
+  CHECK(csv.find(",previous,") != std::string::npos);
+  CHECK(csv.find(",entropy,") == std::string::npos);
+  CHECK(read_text(folder / "csv/heads.csv") == csv);
+  // Head 1.1 looks at the token before, of which a table of other places says nothing.
+  CHECK(told({"--statistics", "induction_score", "--out", "one"}).find("No head") ==
+        std::string::npos);
+}
+
 TEST_CASE("of a corpus only statistics are read, of its texts as they are") {
   const TemporaryFolder folder;
   write_text(folder / "texts.txt", "the peace of the world\n");
