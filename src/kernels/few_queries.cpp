@@ -333,7 +333,7 @@ void add_values_in_lanes(const QueryRow<T>* rows, const T* powers, std::size_t n
 }
 
 // add_keys() for queries that lie side by side in `packed`; values are measured neither before nor
-// on the way. Prefetches the `next` keys after the step and their values.
+// on the way. Prefetches the `next` keys after the step.
 template <bool measures, class T, class Fit>
 bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, KeyStep<T>& keys, std::size_t next,
                        const Fit& fit) {
@@ -348,8 +348,10 @@ bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, KeyStep<T>& key
   const std::size_t count = keys.present();
   // 1. Products.
   LargestSquares<T> squares;
-  RowsAhead<T> keys_ahead(keys.key_rows + count, next, sizes.width,
-                          count / tile * steps_in_lanes<T>(sizes.width));
+  // Values are fetched during the products with keys, and the next keys during those with values:
+  // fetched farther ahead they would be driven out of the first-level cache again.
+  RowsAhead<T> values_ahead(keys.value_rows, count, sizes.value_width,
+                            count / tile * steps_in_lanes<T>(sizes.width));
   for (std::size_t j = 0; j < count; j += tile) {
     const T* tile_rows[tile];
     for (std::size_t r = 0; r < tile; ++r) {
@@ -360,7 +362,7 @@ bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, KeyStep<T>& key
         squares.see(squares_in_lanes(d, keys.key_rows[at], sizes.width));
       }
     }
-    multiply_lanes<tile>(packed, tile_rows, sizes.width, products + j * queries, keys_ahead);
+    multiply_lanes<tile>(packed, tile_rows, sizes.width, products + j * queries, values_ahead);
   }
   if constexpr (measures) {
     keys.longest_key = squares.length(sizes.width);
@@ -368,8 +370,8 @@ bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, KeyStep<T>& key
   }
   // 2. Their powers, where nothing hinders side by side as the products are, else one query after
   // the other.
-  RowsAhead<T> values_ahead(keys.value_rows + count, next, sizes.value_width,
-                            count * (queries / queries_together) * strips<T>(sizes.value_width));
+  RowsAhead<T> keys_ahead(keys.key_rows + count, next, sizes.width,
+                          count * (queries / queries_together) * strips<T>(sizes.value_width));
   const FiniteValues<T> values(keys);
   const auto as_they_are = [&](const QueryRow<T>& one) {
     return one.plain() && one.sees_all(keys.range);
@@ -377,7 +379,7 @@ bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, KeyStep<T>& key
   if (std::all_of(rows, rows + queries, as_they_are) &&
       add_powers_in_lanes(rows, count, products)) {
     values.gather_in_lanes(products);
-    add_values_in_lanes<queries>(rows, products, 1, values, values_ahead);
+    add_values_in_lanes<queries>(rows, products, 1, values, keys_ahead);
     return true;
   }
   const T* places[keys_at_a_time];
@@ -389,7 +391,7 @@ bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, KeyStep<T>& key
     add_powers(rows[i], keys.range, rows[i].own(keys.range), powers[i], products);
   }
   values.gather(powers, queries);
-  add_values_in_lanes<1>(rows, scores, keys_at_a_time, values, values_ahead);
+  add_values_in_lanes<1>(rows, scores, keys_at_a_time, values, keys_ahead);
   return true;
 }
 
