@@ -62,7 +62,7 @@ struct Kernel {
   HeadLayout<T> layout;
   /// Queries per block: whole strips or panels, few enough for threads to share the blocks. Each
   /// block reads all keys and values. Wide ones outgrow the second-level cache, so that blocks are
-  /// as large as the kernel takes, as they are where there are enough of them; 0 = never.
+  /// larger, as they are where there are enough of them; 0 = never.
   std::size_t queries, queries_of_wide, queries_of_many;
   bool makes_weights;  ///< whether its weights need room even if they are not wanted
   /// Scratch in numbers of T. `weights`: whether they are wanted or replaced; `bins`: of keys.
@@ -75,8 +75,8 @@ struct Kernel {
   /// blocks, as the order of sums may follow them.
   std::size_t block_queries(const kernels::HeadSizes& sizes, std::size_t all) const {
     constexpr std::size_t enough = 32;
-    if (queries_of_many > 0 && all >= enough * queries_of_many) return queries_of_many;
-    return sizes.width + sizes.value_width >= 768 ? queries_of_wide : queries;
+    if (sizes.width + sizes.value_width >= 768) return queries_of_wide;
+    return queries_of_many > 0 && all >= enough * queries_of_many ? queries_of_many : queries;
   }
 };
 
