@@ -93,7 +93,10 @@ class Reading {
   }
 
   HeadsOutcome read() {
-    std::visit(Overloaded{[&](const Document& document) { compute(document); },
+    std::visit(Overloaded{[&](Document document) {
+                            choose_computed_layers(document);
+                            compute(document);
+                          },
                           [&](const MapFiles& files) { read_files(files); }},
                open_input(options_.document, options_.maps));
     finish_distances();
@@ -139,8 +142,16 @@ class Reading {
     });
   }
 
+  void choose_computed_layers(Document& document) const {
+    const MapSelection& selection = options_.maps.selection;
+    const bool of_model = document.root().find("model") != nullptr;
+    refuse_for_document(selection.layers && !of_model, "MapSelection::layers");
+    if (choose_layers(selection, document)) return;
+    throw Error(ErrorKind::usage, translated("layers of a model are chosen by their numbers"),
+                "MapSelection::layers", translated("give numbers from 0, such as 1 or 0,3"));
+  }
+
   void compute(const Document& document) {
-    refuse_for_document(options_.maps.selection.layers.has_value(), "MapSelection::layers");
     const bool traced = wants(HeadAnalysis::lens) && options_.logit;
     const bool whole = traced || wants(HeadAnalysis::loss) || wants(HeadAnalysis::rollout) ||
                        wants(HeadAnalysis::norms) || wants(HeadAnalysis::distances) ||

@@ -103,6 +103,20 @@ MapSelection selection_of_maps(MapSelection selection, const DocumentOptions& op
   return selection;
 }
 
+bool choose_layers(const MapSelection& selection, Document& document) {
+  if (!selection.layers) return true;
+  DocumentOptions chosen;
+  std::vector<std::size_t>& layers = chosen.layers.emplace();
+  for (const PositionRange& range : *selection.layers) {
+    constexpr std::int64_t most = 1 << 16;  // more than any model has
+    if (!range.first || !range.end || *range.first < 0 || *range.end > most) return false;
+    for (std::int64_t layer = *range.first; layer < *range.end; ++layer)
+      layers.push_back(static_cast<std::size_t>(layer));
+  }
+  put_options(chosen, document);
+  return true;
+}
+
 void refuse_for_document(bool given, const char* field) {
   if (!given) return;
   throw Error(ErrorKind::usage,

@@ -23,6 +23,10 @@ OpenedInput open_input(const DocumentOptions& options, const MapRequest& maps);
 /// split, is of maps the one head that is chosen, unless the selection chooses heads itself.
 MapSelection selection_of_maps(MapSelection selection, const DocumentOptions& options);
 
+/// Has a model compute the maps of the layers of the selection alone. Returns false, without a
+/// change, if these are not given by their numbers.
+bool choose_layers(const MapSelection& selection, Document& document);
+
 /// Throws Error(usage) naming the field of a request that says how tensors of files are taken.
 void refuse_choice_of_files(const MapRequest& maps);
 

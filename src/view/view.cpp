@@ -50,18 +50,6 @@ namespace {
 
 using Sink = std::function<void(std::string_view)>;
 
-// Only these layers of a model are computed, if they are chosen by their numbers.
-void choose_layers(const ViewOptions& options, Document& document) {
-  if (!options.maps.selection.layers) return;
-  DocumentOptions chosen;
-  std::vector<std::size_t>& layers = chosen.layers.emplace();
-  for (const PositionRange& range : *options.maps.selection.layers) {
-    if (!range.first || !range.end || *range.first < 0 || *range.end != *range.first + 1) return;
-    layers.push_back(static_cast<std::size_t>(*range.first));
-  }
-  put_options(chosen, document);
-}
-
 Ablation way_of(const std::string& name) {
   if (name == "zero") return Ablation::zero;
   if (name == "mean") return Ablation::mean;
@@ -302,7 +290,7 @@ std::string second_page(const ViewOptions& options) {
 ViewOutcome view_document(Document document, const ViewOptions& options, const Sink& sink) {
   refuse_for_document(options.maps.selection.chosen_samples.has_value(),
                       "MapSelection::chosen_samples");
-  if (document.root().find("model") != nullptr) choose_layers(options, document);
+  if (document.root().find("model") != nullptr) choose_layers(options.maps.selection, document);
   const Plan plan = plan_of_view(options, document);
   GatheredVectors gathered = options.vectors > 0 ? GatheredVectors(plan) : GatheredVectors();
   std::vector<PassObserver> observers;

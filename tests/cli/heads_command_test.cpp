@@ -135,6 +135,27 @@ TEST_CASE("the table of heads begins with the strongest, and fits the terminal")
         "  help:  did you mean \"induction_score\"?\n");
 }
 
+TEST_CASE("heads of the chosen layers of a model are told") {
+  const std::vector<std::string> read{"heads", "--model", speeches, "--text", "The people"};
+  const auto with = [&](const std::string& layers) {
+    std::vector<std::string> words = read;
+    words.insert(words.end(), {"--csv", "--wide", "--statistics", "previous", "--layers", layers});
+    return attn_cli(words, ".");
+  };
+  const std::string all = with("0,1,2,3").output, some = with("1,3").output;
+  std::istringstream lines(all);
+  std::string expected;
+  for (std::string line; std::getline(lines, line);) {
+    if (line[0] != '0' && line[0] != '2') expected += line + "\n";
+  }
+  CHECK(some == expected);
+  CHECK(std::ranges::count(some, '\n') == 9);
+  CHECK(with("1:3").output == with("1,2").output);
+  CHECK(with("1:").errors ==
+        "attn-cli: layers of a model are chosen by their numbers\n  where: --layers\n"
+        "  help:  give numbers from 0, such as 1 or 0,3\n");
+}
+
 TEST_CASE("statistics without a value say why under the table of heads") {
   const std::string maps = R"({"weights":[[0.25,0.75,0],[0.5,0.5,0]]})";
   const Outcome heads = attn_cli({"heads", "-"}, ".", maps);
