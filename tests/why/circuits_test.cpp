@@ -1,3 +1,5 @@
+#include "why/circuits.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -5,7 +7,6 @@
 
 #include <doctest/doctest.h>
 
-#include "why/circuits.hpp"
 #include "why/stored_circuits.hpp"
 
 namespace attn {

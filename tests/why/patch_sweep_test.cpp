@@ -112,6 +112,27 @@ TEST_CASE("models that see later tokens are swept as a whole") {
   }
 }
 
+TEST_CASE("layers that read the tokens themselves keep those of the text") {
+  StoredCircuits own("gpt2_bare_names");
+  own.folder = own.folder.parent_path() / "gemma4_layer_inputs";
+  own.model = ModelFolder::open(own.folder / "checkpoint", std::nullopt, {});
+  own.text.ids = {{5, 6, 7, 8, 9, 10}};
+  const SweepEffects effects =
+      swept(own, {{PatchedPart::before, PatchedPart::attention, PatchedPart::feed_forward}});
+  const std::size_t last = own.model.architecture.stacks.back().layers.size() - 1;
+  for (const std::size_t layer : {std::size_t{0}, last}) {
+    for (const std::size_t position : {std::size_t{1}, std::size_t{4}}) {
+      const std::string at = std::to_string(layer), where = ":" + std::to_string(position);
+      CAPTURE(at);
+      CAPTURE(where);
+      CHECK(std::abs(effects.parts[1].patched[layer][position] -
+                     difference_of_pass(own, at + ".attention" + where)) < 1e-12);
+      CHECK(std::abs(effects.parts[2].patched[layer][position] -
+                     difference_of_pass(own, at + ".feed_forward" + where)) < 1e-12);
+    }
+  }
+}
+
 TEST_CASE("several parts are patched at once, whole attentions and the embedding too") {
   const StoredCircuits own("gpt2_bare_names");
   const auto differs = [&](const std::vector<std::string>& at) {
