@@ -53,4 +53,28 @@ std::vector<double> convolved(const CausalConvolution& convolution, const Tensor
   return result;
 }
 
+RecurrentPass::RecurrentPass(const Tensor& x, double eps, std::size_t threads, MixerState& state)
+    : eps_(eps),
+      threads_(threads),
+      state_(state),
+      length_(x.shape()[x.rank() - 2]),
+      tokens_(x.size() / x.shape().back()),
+      shape_(x.shape()),
+      type_(x.dtype()) {}
+
+void RecurrentPass::read_heads(
+    std::size_t heads, std::size_t size,
+    const std::function<void(std::size_t text, std::size_t head, std::span<double> memory)>& read) {
+  const std::size_t all = tokens_ / length_ * heads;
+  state_.memory.resize(all * size, 0);
+  parallel_for(all, threads_, [&](std::size_t task) {
+    read(task / heads, task % heads, part_of(state_.memory, task, size));
+  });
+}
+
+Tensor RecurrentPass::result(std::size_t width) {
+  shape_.back() = width;
+  return Tensor(shape_, std::move(outputs_)).converted(type_);
+}
+
 }  // namespace attn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -33,5 +34,28 @@ inline std::span<double> part_of(std::vector<double>& all, std::size_t part, std
 /// last tokens of each text take the place of those before it in `state`.
 std::vector<double> convolved(const CausalConvolution& convolution, const Tensor& channels,
                               std::size_t length, std::size_t threads, MixerState& state);
+
+/// A pass of states x [L,D] or [B,L,D] through a mixer whose heads keep a memory of the text.
+class RecurrentPass {
+ protected:
+  RecurrentPass(const Tensor& x, double eps, std::size_t threads, MixerState& state);
+
+  /// Reads the tokens of each text through the memory of each head, of `size` numbers.
+  void read_heads(std::size_t heads, std::size_t size,
+                  const std::function<void(std::size_t text, std::size_t head,
+                                           std::span<double> memory)>& read);
+  /// The outputs [..,L,width], in the type of x.
+  Tensor result(std::size_t width);
+
+  double eps_;
+  std::size_t threads_;
+  MixerState& state_;
+  std::size_t length_, tokens_;  ///< of a text, and of all
+  std::vector<double> convolved_, outputs_;
+
+ private:
+  Shape shape_;
+  DType type_;
+};
 
 }  // namespace attn

@@ -23,18 +23,12 @@ void divide_by_length(std::span<double> row, double scale) {
   for (double& x : row) x *= scale / std::sqrt(squares);
 }
 
-class DeltaPass {
+class DeltaPass : RecurrentPass {
  public:
   DeltaPass(const DeltaRule& rule, const Tensor& x, double eps, std::size_t threads,
             MixerState& state)
-      : sizes_(rule.sizes),
-        eps_(eps),
-        threads_(threads),
-        state_(state),
-        shape_(x.shape()),
-        type_(x.dtype()),
-        length_(shape_[shape_.size() - 2]),
-        tokens_(x.size() / shape_.back()),
+      : RecurrentPass(x, eps, threads, state),
+        sizes_(rule.sizes),
         convolution_(rule.convolution),
         rates_(doubles_of(rule.decay_log)),
         biases_(doubles_of(rule.decay_bias)),
@@ -53,17 +47,14 @@ class DeltaPass {
   }
 
   Tensor pass() {
-    const std::size_t batch = tokens_ / length_, heads = sizes_.value_heads;
-    const std::size_t memory = sizes_.key_width * sizes_.value_width;
-    state_.memory.resize(batch * heads * memory, 0);
+    const std::size_t heads = sizes_.value_heads, width = heads * sizes_.value_width;
     convolve();
-    outputs_.resize(tokens_ * heads * sizes_.value_width);
-    parallel_for(batch * heads, threads_, [&](std::size_t task) {
-      read_head(task / heads, task % heads, part_of(state_.memory, task, memory));
-    });
-    Shape shape = shape_;
-    shape.back() = heads * sizes_.value_width;
-    return Tensor(std::move(shape), std::move(outputs_)).converted(type_);
+    outputs_.resize(tokens_ * width);
+    read_heads(heads, sizes_.key_width * sizes_.value_width,
+               [&](std::size_t text, std::size_t head, std::span<double> memory) {
+                 read_head(text, head, memory);
+               });
+    return result(width);
   }
 
  private:
@@ -126,17 +117,10 @@ class DeltaPass {
   }
 
   const DeltaSizes& sizes_;
-  double eps_;
-  std::size_t threads_;
-  MixerState& state_;
-  Shape shape_;
-  DType type_;
-  std::size_t length_, tokens_;
   const Tensor& convolution_;
   std::vector<double> rates_, biases_;  // of the decays [H]
   std::vector<double> norm_;            // [dv]
   Tensor channels_, gates_, strengths_, decays_;
-  std::vector<double> convolved_, outputs_;
 };
 
 }  // namespace

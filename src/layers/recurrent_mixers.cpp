@@ -20,19 +20,13 @@ void norm_by_size(std::span<double> row, const double* weights, double eps) {
   for (std::size_t i = 0; i < row.size(); ++i) row[i] *= weights[i] / size;
 }
 
-class StateSpacePass {
+class StateSpacePass : RecurrentPass {
  public:
   StateSpacePass(const StateSpace& rule, const Tensor& x, double eps, std::size_t threads,
                  MixerState& state)
-      : rule_(rule),
+      : RecurrentPass(x, eps, threads, state),
+        rule_(rule),
         sizes_(rule.sizes),
-        eps_(eps),
-        threads_(threads),
-        state_(state),
-        shape_(x.shape()),
-        type_(x.dtype()),
-        length_(shape_[shape_.size() - 2]),
-        tokens_(x.size() / shape_.back()),
         rates_(doubles_of(rule.decay_log)),
         skips_(doubles_of(rule.skip)),
         biases_(doubles_of(rule.step_bias)) {
@@ -44,17 +38,14 @@ class StateSpacePass {
   }
 
   Tensor pass() {
-    const std::size_t texts = tokens_ / length_, memory = sizes_.width * sizes_.states;
-    state_.memory.resize(texts * sizes_.heads * memory, 0);
     outputs_.resize(tokens_ * sizes_.inner());
-    parallel_for(texts * sizes_.heads, threads_, [&](std::size_t task) {
-      read_head(task / sizes_.heads, task % sizes_.heads, part_of(state_.memory, task, memory));
-    });
+    read_heads(sizes_.heads, sizes_.width * sizes_.states,
+               [&](std::size_t text, std::size_t head, std::span<double> memory) {
+                 read_head(text, head, memory);
+               });
     const std::vector<double> norm = rule_.norm ? doubles_of(rule_.norm) : std::vector<double>();
     parallel_for(tokens_, threads_, [&](std::size_t at) { finish(at, norm); });
-    Shape shape = shape_;
-    shape.back() = sizes_.inner();
-    return Tensor(std::move(shape), std::move(outputs_)).converted(type_);
+    return result(sizes_.inner());
   }
 
  private:
@@ -140,15 +131,9 @@ class StateSpacePass {
 
   const StateSpace& rule_;
   const StateSpaceSizes& sizes_;
-  double eps_;
-  std::size_t threads_;
-  MixerState& state_;
-  Shape shape_;
-  DType type_;
-  std::size_t length_, tokens_;
   std::vector<double> rates_, skips_, biases_;
   Tensor gates_, steps_;
-  std::vector<double> convolved_, selection_, outputs_;
+  std::vector<double> selection_;
   // B of the first token, with C behind that of all groups; numbers from one token to the next.
   const double* selected_ = nullptr;
   std::size_t selected_stride_ = 0;
