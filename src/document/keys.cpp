@@ -135,7 +135,7 @@ constexpr Schema tensor = FieldType<Tensor>::schema, string = FieldType<std::str
                  truth = FieldType<bool>::schema, count = FieldType<std::size_t>::schema,
                  positive_number = R"("type": "number", "exclusiveMinimum": 0)";
 
-constexpr std::array<DocumentKey, 76> keys{{
+constexpr std::array<DocumentKey, 77> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -283,6 +283,10 @@ constexpr std::array<DocumentKey, 76> keys{{
     in_turn<&AttentionOptions::sinks, read_tensor>(
         "sinks", products,
         to_translate("[H]: one more logit per head in the softmax's sum, without a value"), tensor),
+    {"linear_attention", [](const KindInfo& kind) { return plain(kind) && products(kind); },
+     to_translate(
+         "{}, decay, beta or both: linear attention with a state, in place of the softmax"),
+     R"("$ref": "#/$defs/linear_rule")"},
     {"gradient", tensors,
      to_translate("the gradient of the output, from which those of all inputs are computed"),
      output_gradient_schema, Reading::in_turn,

@@ -44,6 +44,7 @@ class KindReader {
       return std::all_of(found.begin(), found.end(), leaves_sizes);
     };
     if (sizes_are_known_since(before_tensors)) read_learned();
+    read_linear_attention();
     read_masks();
     parts_.problems.attempt([&] { add_keys(); });
     const bool whole = sizes_are_known_since(before_options);
@@ -247,6 +248,15 @@ class KindReader {
     });
   }
 
+  // Each query sees the keys up to it, whatever the attention has in place of a softmax.
+  void read_linear_attention() {
+    read("linear_attention", [&](const JsonValue& value, const std::string& at) {
+      const LinearRule rule = read_linear_rule(value, at, parts_.numbers(), parts_.tensors);
+      causal_ = true;
+      add_linear_attention(parts_, rule, at);
+    });
+  }
+
   // Puts rows that torch.nn.MultiheadAttention would add behind all keys before them, as a past.
   void add_keys() {
     const Tensor& bias_k = parts_.learned.bias_k;
@@ -304,6 +314,7 @@ class KindReader {
     parts_.source_mask = read({parts_.find("source_mask"), parts_.find("source_valid_lens"),
                                "/source_mask", "/source_valid_lens"});
     parts_.encoder_mask = parts_.source_mask;
+    if (causal_) parts_.mask.causal = true;
     parts_.options.mask = parts_.mask;
     parts_.transformer.memory_mask = parts_.memory_mask;
     // Positions behind the end of a sequence are padding, in the mask of the attention whose keys
@@ -423,6 +434,7 @@ class KindReader {
            reads(parts_.encoder_mask.where);
   }
 
+  bool causal_ = false;  // whether the attention sees the keys up to each query by its nature
   std::span<const Kind> kinds_;
   DocumentParts parts_;
   Tensor absent_rows_;  // of pages that a block table does not name, [B,Lk]; absent without one

@@ -178,6 +178,12 @@ constexpr auto head_norm_fields = [](const auto& visit, Norm& norm) {
   visit({.key = "kind", .in_turn = true}, norm.kind);
 };
 
+constexpr auto linear_rule_fields = [](const auto& visit, LinearRule& rule) {
+  visit({"decay"}, rule.decay);
+  visit({"beta"}, rule.beta);
+  visit({"past_state"}, rule.past_state);
+};
+
 struct WindowSides {
   Reach left, right;
 };
@@ -288,6 +294,7 @@ constexpr auto option_schemas = std::to_array<SchemaDefinition>({
      }},
     {"relative_bias", +[] { return object_schema<RelativeBias>(relative_bias_fields); }},
     {"head_norm", +[] { return object_schema<HeadNorm>(head_norm_fields); }},
+    {"linear_rule", +[] { return object_schema<LinearRule>(linear_rule_fields); }},
     {"dropout", +[] { return object_schema<GivenDropout>(dropout_fields); }},
 });
 
@@ -368,6 +375,12 @@ Norm read_head_norm(const JsonValue& value, const std::string& place, DType dtyp
                     TensorSource& tensors) {
   const ObjectReader::Tensors from{tensors, dtype};
   return read_object<HeadNorm>(head_norm_fields, value, place, After::problem_goes_on, &from);
+}
+
+LinearRule read_linear_rule(const JsonValue& value, const std::string& place, DType dtype,
+                            TensorSource& tensors) {
+  const ObjectReader::Tensors from{tensors, dtype};
+  return read_object<LinearRule>(linear_rule_fields, value, place, After::problem_goes_on, &from);
 }
 
 Window read_window(const JsonValue& value, const std::string& place) {

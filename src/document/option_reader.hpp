@@ -31,6 +31,15 @@ RelativeBias read_relative_bias(const JsonValue& value, const std::string& place
 /// "query_norm" and "key_norm"
 Norm read_head_norm(const JsonValue& value, const std::string& place, DType dtype,
                     TensorSource& tensors);
+/// The numbers of the rule of linear attention, for G key heads of width d_k and values of d_v.
+struct LinearRule {
+  Tensor decay = {};  ///< [B,L,G] or [B,L,G·d_k], g ≤ 0: what remains of a state is e^g of it
+  Tensor beta = {};   ///< [B,L,G] or [B,L,1]: the strength of the delta rule, if it is that
+  Tensor past_state = {};  ///< [B,G,d_k,d_v] before the first token; absent = zeros
+};
+/// "linear_attention"
+LinearRule read_linear_rule(const JsonValue& value, const std::string& place, DType dtype,
+                            TensorSource& tensors);
 /// "norm_kind": "layer" or "rms"
 NormKind read_norm_kind(const JsonValue& value, const std::string& place);
 /// "mask.window"

@@ -10,6 +10,7 @@
 #include "document/document.hpp"
 #include "document/keys.hpp"
 #include "document/mask_reader.hpp"
+#include "document/option_reader.hpp"
 #include "document/parameters.hpp"
 #include "document/plan.hpp"
 #include "document/tensor_source.hpp"
@@ -80,6 +81,12 @@ struct DocumentParts : PlainValues {
   /// The document's names of the request's query, key and value, for errors to use.
   DocumentNames names_of_tensors() const;
 };
+
+/// Makes the attention of the parts one that follows the rule: its weights, exact in double
+/// precision, become the table of the expression of the weight, the state before it a past, and the
+/// state after it the tensor "present_state". Throws Error(input) for tensors that do not fit at or
+/// below `at`, and for keys of the document that have no meaning beside it.
+void add_linear_attention(DocumentParts& parts, const LinearRule& rule, const std::string& at);
 
 /// Puts the parts together: fills in the plan's computation, attentions and labels. Parts that do
 /// not fit each other are problems.

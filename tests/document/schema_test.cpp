@@ -103,6 +103,7 @@ TEST_CASE("the schema of each object has the keys that its reader knows") {
        {"rope_type"}},
       {"/$defs/alibi/oneOf/1", sdpa_with(R"("mask": {"alibi": {@}})")},
       {"/$defs/relative_bias", sdpa_with(R"("relative_bias": {@})")},
+      {"/$defs/linear_rule", sdpa_with(R"("linear_attention": {@})")},
       {"/$defs/head_norm", sdpa_with(R"("query_norm": {@})")},
       {"/$defs/head_norm", sdpa_with(R"("key_norm": {@})")},
       {"/$defs/dropout", sdpa_with(R"("dropout": {@})")},

@@ -83,23 +83,10 @@ def flex_attention(at, x, wanted):
     return document, {"output": wanted["Y"]}
 
 def linear_attention(at, x, wanted):
-    """The weight of a key is its product with the query, decayed from its step to the query's."""
-    rule, q, k = at.get("update_rule", b"gated_delta").decode(), x["query"], x["key"]
-    if "delta" in rule or "past_state" in x:
-        raise NotExpressed(f"update_rule {rule}" if "delta" in rule else "past_state")
-    heads, groups = at["q_num_heads"], at["kv_num_heads"]
-    width = q.shape[-1] // heads
-    document = {"attention": "dot_product", "heads": heads, "kv_heads": groups, "mask": {"causal": True}, "weight": "t * dot(q, k)",
-                "tables": {"t": at.get("scale", 0) or width ** -0.5}}
-    if "decay" in x:
-        total = np.cumsum(x["decay"].astype(np.float64), axis=1)
-        if x["decay"].shape[-1] == groups:
-            document["tables"]["g"] = nested(np.repeat(total.transpose(0, 2, 1), heads // groups, 1))
-            document["weight"] += " * exp(g[b, h, i] - g[b, h, j])"
-        else:
-            each = np.repeat(total.reshape(*total.shape[:2], groups, width), heads // groups, 2).reshape(q.shape)
-            q, k = q * np.exp(each), k * np.exp(-total)
-    return document | {"query": nested(q), "key": nested(k), "value": nested(x["value"])}, {"output": wanted["output"]}
+    document = {"attention": "scaled_dot_product", "heads": at["q_num_heads"], "kv_heads": at["kv_num_heads"],
+                "linear_attention": {name: nested(x[name]) for name in ("decay", "beta", "past_state") if name in x}}
+    document |= {name: nested(x[name]) for name in ("query", "key", "value")}
+    return document | ({"scale": at["scale"]} if at.get("scale") else {}), wanted
 
 def rotary_embedding(at, x, wanted):
     """Keys are the unit vectors, at a place that does not turn them, so that scores are the turned queries."""
