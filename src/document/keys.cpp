@@ -85,9 +85,12 @@ constexpr auto activations = std::to_array<Named<GatedActivation>>({
     {"gelu", {Activation::gelu}},
     {"gelu_tanh", {Activation::gelu_tanh}},
     {"silu", {Activation::silu}},
+    {"relu2", {Activation::relu_squared}},
+    {"quick_gelu", {Activation::quick_gelu}},
     {"swiglu", {Activation::silu, true}},
     {"geglu", {Activation::gelu, true}},
     {"geglu_tanh", {Activation::gelu_tanh, true}},
+    {"reglu", {Activation::relu, true}},
 });
 constexpr auto norm_places =
     std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});
@@ -296,7 +299,7 @@ constexpr std::array<DocumentKey, 77> keys{{
      }},
     stored<&PlainValues::feed_forward>("feed_forward", layers,
                                        to_translate("hidden width of a layer's feed-forward part")),
-    {"activation", layers, to_translate("of the feed-forward part; the last three are gated"),
+    {"activation", layers, to_translate("of the feed-forward part; the last four are gated"),
      +[] { return names_schema(activations); }, Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
        const GatedActivation chosen =

@@ -32,7 +32,7 @@ void check_gate(const TransformerRequest& request, const TransformerLayer& layer
     if (!layer.linear3.weight) return;
     throw input_error(
         translated("{1} has no meaning for this activation", name), "/parameters/" + name,
-        translated("leave it out, or choose a gated activation: swiglu, geglu, geglu_tanh"));
+        translated("leave it out, or choose a gated activation: swiglu, geglu, geglu_tanh, reglu"));
   }
   if (check_linear(layer.linear3, x, prefix, "linear3") == wide) return;
   throw input_error(

@@ -256,6 +256,12 @@ TEST_CASE("a gated feed-forward needs its third Linear") {
         "  help:  give a tensor of that name");
   const Parameters gated = with(encoder_layer(), "linear3.weight", drawn("[6,4]", 8));
   CHECK(problems_of(encoder(gated, R"("activation":"swiglu",)")).empty());
+  CHECK(problems_of(encoder(gated, R"("activation":"reglu",)")).empty());
+  CHECK(problems_of(encoder(encoder_layer(), R"("activation":"relu2",)")).empty());
+  CHECK(problems_of(encoder(gated, R"("activation":"quick_gelu",)")) ==
+        "linear3.weight has no meaning for this activation\n"
+        "  where: doc.json, /parameters/linear3.weight\n"
+        "  help:  leave it out, or choose a gated activation: swiglu, geglu, geglu_tanh, reglu");
 }
 
 TEST_CASE("layers of a file that are not computed are a warning") {
