@@ -37,8 +37,12 @@ void check_axes(const Tensor& tensor, const char* name, const char* axes = seque
   }
   for (const std::size_t size : tensor.shape()) {
     if (size == 0) {
-      throw input_error(translated("{1} has an axis of size 0", described(name, tensor)), where,
-                        translated("give every axis at least one element"));
+      throw input_error(
+          translated("{1} has an axis of size 0", described(name, tensor)), where,
+          &size == &tensor.shape()[tensor.rank() - 2] && (where == "/key" || where == "/value")
+              ? translated("give at least one key: without any there are no weights "
+                           "to show, and PyTorch's output is zeros")
+              : translated("give every axis at least one element"));
     }
   }
 }

@@ -156,6 +156,10 @@ TEST_CASE("an axis of size 0 is an error in every tensor") {
         "key [2,0] has an axis of size 0\n  where: /key" + rest);
   CHECK(error_of(request({3, 4}, {2, 4}, {2, 0})) ==
         "value [2,0] has an axis of size 0\n  where: /value" + rest);
+  CHECK(error_of(request({3, 4}, {0, 4})) ==
+        "key [0,4] has an axis of size 0\n  where: /key\n"
+        "  help:  give at least one key: without any there are no weights to show, and PyTorch's "
+        "output is zeros");
   CHECK(error_of(given_scores({3, 0})) ==
         "scores [3,0] has an axis of size 0\n  where: /scores" + rest);
   AttentionRequest past = request({3, 4});
