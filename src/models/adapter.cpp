@@ -1,5 +1,3 @@
-#include "models/adapter.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 #include "attn/error.hpp"
 
 #include "io/json_value.hpp"
+#include "models/checkpoint.hpp"
 #include "models/configuration_reader.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"

@@ -6,7 +6,6 @@
 
 #include "attention/packed_product.hpp"
 #include "io/json_value.hpp"
-#include "models/adapter.hpp"
 #include "models/classification.hpp"
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
@@ -66,7 +65,10 @@ class TokenizerFolder {
         files_.sentencepiece_name = name;
       }
       // Marian's decoder writes another language than its encoder reads.
-      if (files_.sentencepiece_name == "source.spm") decoder_ = open("target.spm");
+      if (files_.sentencepiece_name == "source.spm") {
+        decoder_ = open("target.spm");
+        decoder_vocabulary_ = open("target_vocab.json");
+      }
     }
   }
 
@@ -80,6 +82,7 @@ class TokenizerFolder {
     if (!decoder_) return std::nullopt;
     TokenizerFiles files = files_;
     files.sentencepiece = decoder_;
+    if (decoder_vocabulary_) files.vocab_json = decoder_vocabulary_;
     files.sentencepiece_name = "target.spm";
     return files;
   }
@@ -104,7 +107,7 @@ class TokenizerFolder {
 
   std::vector<std::shared_ptr<const MappedFile>> kept_;
   TokenizerFiles files_;
-  std::optional<std::string_view> decoder_;
+  std::optional<std::string_view> decoder_, decoder_vocabulary_;
 };
 
 Error no_tokenizer_in(const fs::path& folder) {
@@ -293,6 +296,77 @@ void read_gguf(ModelFolder& model, const fs::path& path, const std::optional<fs:
   }
 }
 
+// Reads the tokenizer of a folder, or why there is none.
+void read_tokenizer(ModelFolder& model, const FileAccess& access) {
+  try {
+    const TokenizerFolder files(model.path, model.architecture.family, access);
+    if (files.empty()) {
+      model.no_tokenizer = no_tokenizer_in(model.path);
+      return;
+    }
+    model.tokenizer = Tokenizer::from_files(files.files());
+    const std::vector<std::string>& open = model.tokenizer->warnings();
+    model.warnings.insert(model.warnings.end(), open.begin(), open.end());
+    if (const auto own = files.decoder_files()) {
+      model.decoder_tokenizer = Tokenizer::from_files(*own);
+    }
+  } catch (const Error& problem) {
+    if (problem.kind() == ErrorKind::internal) throw;
+    model.no_tokenizer =
+        problem.kind() == ErrorKind::input ? in_folder(problem, model.path) : problem;
+  }
+}
+
+// Reads the weights of a folder, and what the classes that it was saved from make of them.
+void read_weights(ModelFolder& model, const std::optional<fs::path>& adapter,
+                  const FileAccess& access) {
+  model.weights = CheckpointWeights::open(model.path, access);
+  model.weights.find_within(model.architecture);
+  if (adapter) merge_adapter(*adapter, access, model.weights);
+  settle_head(model);
+  if (const auto missing = missing_of_classifier(model.architecture, model.weights)) {
+    model.warnings.push_back(
+        translated("the file has no tensor {1}: what models of the class {2} predict is not "
+                   "computed",
+                   in_quotes(*missing), in_quotes(model.architecture.headless_class)));
+  }
+}
+
+// Reads what a folder of sentence-transformers says of the model in a folder within it.
+void read_modules_around(ModelFolder& model, const fs::path& path, const FileAccess& access) {
+  const ReadSettings read = [&](const fs::path& name) -> std::optional<JsonValue> {
+    const FileName file = FileName::by_document(path, name);
+    return is_there(file, access) ? std::optional(read_json(file, access)) : std::nullopt;
+  };
+  model.architecture.sentence =
+      read_sentence_modules(path, model.architecture.width, read, access, model.warnings);
+  const auto& sentence = model.architecture.sentence;
+  if (sentence && sentence->longest) model.longest_read = sentence->longest;
+}
+
+Error no_configuration_in(const fs::path& path, const FileAccess& access) {
+  const bool is_adapter = is_there(FileName::by_document(path, "adapter_config.json"), access);
+  const fs::path within = checkpoint_within(path, access);
+  return {ErrorKind::file,
+          translated("there is no config.json in the folder {1}", in_quotes(path.native())), "",
+          is_adapter ? translated("it holds only an adapter: name its "
+                                  "model, and the adapter with "
+                                  "DocumentOptions::adapter")
+          : !within.empty()
+              ? translated("its folder {1} has one: name that", in_quotes(within.native()))
+              : translated("name the folder of a checkpoint")};
+}
+
+void check_folder(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return;
+  const bool there = fs::exists(path, error);
+  throw Error(ErrorKind::file,
+              there ? translated("{1} is not a folder", in_quotes(path.native()))
+                    : translated("there is no folder {1}", in_quotes(path.native())),
+              "", translated("name the folder of a checkpoint, which holds config.json"));
+}
+
 }  // namespace
 
 ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path>& row,
@@ -310,40 +384,15 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
     if (adapter) merge_adapter(*adapter, access, model.weights);
     return model;
   }
-  if (!fs::is_directory(path, error)) {
-    const bool there = fs::exists(path, error);
-    throw Error(ErrorKind::file,
-                there ? translated("{1} is not a folder", in_quotes(path.native()))
-                      : translated("there is no folder {1}", in_quotes(path.native())),
-                "", translated("name the folder of a checkpoint, which holds config.json"));
-  }
-  // 1. What it is.
+  check_folder(path);
   const fs::path configuration = path / "config.json";
   const FileName named = FileName::by_document(path, configuration.filename());
   if (!is_there(named, access)) {
-    if (const fs::path inner = transformer_within(path, access); !inner.empty()) {
-      model = open(inner, row, access, adapter);
-      const ReadSettings read = [&](const fs::path& name) -> std::optional<JsonValue> {
-        const FileName file = FileName::by_document(path, name);
-        return is_there(file, access) ? std::optional(read_json(file, access)) : std::nullopt;
-      };
-      model.architecture.sentence =
-          read_sentence_modules(path, model.architecture.width, read, access, model.warnings);
-      const auto& sentence = model.architecture.sentence;
-      if (sentence && sentence->longest) model.longest_read = sentence->longest;
-      return model;
-    }
-    const bool is_adapter = is_there(FileName::by_document(path, "adapter_config.json"), access);
-    const fs::path within = checkpoint_within(path, access);
-    throw Error(ErrorKind::file,
-                translated("there is no config.json in the folder {1}", in_quotes(path.native())),
-                "",
-                is_adapter ? translated("it holds only an adapter: name its "
-                                        "model, and the adapter with "
-                                        "DocumentOptions::adapter")
-                : !within.empty()
-                    ? translated("its folder {1} has one: name that", in_quotes(within.native()))
-                    : translated("name the folder of a checkpoint"));
+    const fs::path inner = transformer_within(path, access);
+    if (inner.empty()) throw no_configuration_in(path, access);
+    model = open(inner, row, access, adapter);
+    read_modules_around(model, path, access);
+    return model;
   }
   const JsonValue config = read_json(named, access);
   const std::optional<JsonValue> own_row = read_own_row(row, access);
@@ -354,38 +403,10 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   } catch (const Error& problem) {
     throw problem.inside(configuration.string());
   }
-  if (model.architecture.vision) {
-    read_processor(model, access);
-  }
-  // 2. Its weights.
-  model.weights = CheckpointWeights::open(path, access);
-  model.weights.find_within(model.architecture);
-  if (adapter) merge_adapter(*adapter, access, model.weights);
-  settle_head(model);
-  if (const auto missing = missing_of_classifier(model.architecture, model.weights)) {
-    model.warnings.push_back(
-        translated("the file has no tensor {1}: what models of the class {2} predict is not "
-                   "computed",
-                   in_quotes(*missing), in_quotes(model.architecture.headless_class)));
-  }
+  if (model.architecture.vision) read_processor(model, access);
+  read_weights(model, adapter, access);
   if (!model.architecture.vision) read_sentences(model, config, access);
-  // 3. Its tokenizer.
-  try {
-    const TokenizerFolder files(path, model.architecture.family, access);
-    if (files.empty()) {
-      model.no_tokenizer = no_tokenizer_in(path);
-    } else {
-      model.tokenizer = Tokenizer::from_files(files.files());
-      const std::vector<std::string>& open = model.tokenizer->warnings();
-      model.warnings.insert(model.warnings.end(), open.begin(), open.end());
-      if (const auto own = files.decoder_files()) {
-        model.decoder_tokenizer = Tokenizer::from_files(*own);
-      }
-    }
-  } catch (const Error& problem) {
-    if (problem.kind() == ErrorKind::internal) throw;
-    model.no_tokenizer = problem.kind() == ErrorKind::input ? in_folder(problem, path) : problem;
-  }
+  read_tokenizer(model, access);
   return model;
 }
 
