@@ -63,6 +63,7 @@ EmbeddedTerms embedded_terms(const Embedding& embedding, const std::vector<std::
     x = mapped(
         threads, [&](double v) { return v * embedding.scale; }, x);
   }
+  if (embedding.token_norm) x = apply(*embedding.token_norm, x, options.eps, threads);
   if (embedding.hidden) x = without_hidden(*embedding.hidden, ids, x);
   const StoredMatrix& positions = embedding.positions;
   // A table as wide as the states is added behind the projection.

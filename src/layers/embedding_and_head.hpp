@@ -37,6 +37,7 @@ struct HiddenTokens {
 struct Embedding {
   StoredMatrix tokens;                  ///< [V,E]
   double scale = 1;                     ///< of the tokens' rows
+  std::optional<Norm> token_norm;       ///< of these rows, before positions are added
   StoredMatrix positions;               ///< [P,E] or [P,D]; absent = not learned
   std::size_t first_position = 0;       ///< the row of `positions` that the first token takes
   std::optional<std::int64_t> padding;  ///< a token that takes the row of its own id (RoBERTa)

@@ -65,14 +65,21 @@ double gated_number(const Experts& experts, const ActivationCurve& curve, double
   return g / (1 + std::exp(-1.702 * g)) * (std::clamp(up, -*experts.limit, *experts.limit) + 1);
 }
 
+Tensor normed_by(const std::optional<Norm>& norm, const Tensor& x, double eps,
+                 std::size_t threads) {
+  return norm ? apply(*norm, x, eps, threads) : x;
+}
+
 // Adds to `total` [L,D] what the expert that every token takes makes of x [..,L,D].
-void add_shared(const SharedExpert& shared, const ActivationCurve& curve, const Tensor& x,
-                std::size_t threads, std::vector<double>& total) {
-  const std::size_t width = x.shape().back();
+void add_shared(const SharedExpert& shared, const ActivationCurve& curve, const Tensor& states,
+                double eps, std::size_t threads, std::vector<double>& total) {
+  const std::size_t width = states.shape().back();
+  const Tensor x = normed_by(shared.before, states, eps, threads);
   const Tensor wide =
       shared.gate ? apply(shared.up, x, threads, gating(apply(shared.gate, x, threads), curve))
                   : apply(shared.up, x, threads, activating(curve));
-  const Tensor out = apply(shared.down, wide, threads).converted(DType::float64);
+  const Tensor out = normed_by(shared.after, apply(shared.down, wide, threads), eps, threads)
+                         .converted(DType::float64);
   const Tensor scores =
       shared.share ? apply(shared.share, x, threads).converted(DType::float64) : Tensor();
   for (std::size_t i = 0; i < total.size(); ++i) {
@@ -108,10 +115,12 @@ Tensor expert_states(const Experts& experts, std::size_t e, const ActivationCurv
 }
 
 // The feed-forward of x [..,L,D] by the experts of each token.
-Tensor chosen_experts(const Experts& experts, const ActivationCurve& curve, const Tensor& x,
-                      std::size_t threads) {
-  const std::size_t width = x.shape().back();
-  const Tensor scores = apply(experts.router, x, threads).converted(DType::float64);
+Tensor chosen_experts(const Experts& experts, const ActivationCurve& curve, const Tensor& states,
+                      double eps, std::size_t threads) {
+  const std::size_t width = states.shape().back();
+  const Tensor x = normed_by(experts.before, states, eps, threads);
+  const Tensor routed = normed_by(experts.before_router, states, eps, threads);
+  const Tensor scores = apply(experts.router, routed, threads).converted(DType::float64);
   const std::size_t tokens = x.size() / width;
   std::vector<double> total(x.size(), 0);
   const std::vector<ExpertTokens> by_expert = tokens_by_expert(scores, experts);
@@ -129,7 +138,13 @@ Tensor chosen_experts(const Experts& experts, const ActivationCurve& curve, cons
       }
     }
   }
-  if (experts.shared) add_shared(*experts.shared, curve, x, threads, total);
+  if (experts.after) {
+    total = doubles_of(apply(*experts.after, Tensor(x.shape(), std::move(total)), eps, threads));
+  }
+  if (experts.shared) {
+    add_shared(*experts.shared, curve, states, eps, threads, total);
+    for (double& number : total) number *= experts.halved ? 0.5 : 1;
+  }
   return Tensor(x.shape(), std::move(total)).converted(x.dtype());
 }
 
@@ -355,7 +370,7 @@ class LayerPass {
   Tensor feed_forward(const Tensor& x, const Tensor& base) const {
     const ActivationCurve curve = curve_of(spec_.activation);
     if (weights_.experts) {
-      const Tensor y = chosen_experts(*weights_.experts, curve, x, threads_);
+      const Tensor y = chosen_experts(*weights_.experts, curve, x, spec_.self.eps, threads_);
       return base ? sum(base, y, threads_) : y;
     }
     if (spec_.xielu) {
@@ -389,9 +404,9 @@ bool by_sigmoid(ShareRule shares) {
 // become.
 std::vector<double> choices(const Experts& experts, std::span<const double> scores) {
   std::vector<double> own(scores.begin(), scores.end());
-  if (by_sigmoid(experts.shares)) {
+  if (by_sigmoid(experts.shares) && !experts.corrects_scores) {
     for (double& number : own) number = sigmoid(number);
-  } else if (!experts.correction.empty()) {
+  } else if (!experts.correction.empty() && !experts.corrects_scores) {
     const double all = log_sum_exp(scores);
     for (double& number : own) number = std::exp(number - all);
   }
@@ -446,8 +461,12 @@ std::vector<ExpertShare> best_experts(const Experts& experts, std::span<const do
     for (std::size_t e = 0; e < experts.count; ++e) sum += part(e);
   } else if (sum == 0) {
     for (const std::size_t e : taken) sum += part(e);
+    sum += experts.sum_plus;
   }
-  for (const std::size_t e : taken) shares.push_back({e, experts.scale * part(e) / sum});
+  for (const std::size_t e : taken) {
+    const double factor = experts.factors.empty() ? 1 : experts.factors[e];
+    shares.push_back({e, experts.scale * factor * part(e) / sum});
+  }
   return shares;
 }
 

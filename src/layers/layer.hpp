@@ -73,6 +73,9 @@ struct ExpertRules {
   /// gpt-oss: down(g·σ(1.702 g)·(u + 1)). Absent = none.
   std::optional<double> limit;
   double scale = 1;               ///< of all shares
+  double sum_plus = 0;            ///< what the sum that shares are parts of is more than it
+  bool corrects_scores = false;   ///< corrections are added to scores, not to their sigmoids
+  bool halved = false;            ///< experts and the shared one give the mean of both
   bool shares_of_inputs = false;  ///< shares multiply what experts read, not what they make
   /// The experts are that many groups of as many. Those of the best groups alone are chosen: of the
   /// groups with the largest sum of two experts, or with the best expert.
@@ -84,6 +87,7 @@ struct ExpertRules {
 struct SharedExpert {
   StoredLinear gate, up, down;  ///< [F,D], [F,D] and [D,F]; the gate may be absent
   StoredLinear share;           ///< [1,D]; the sigmoid of its product is the share; absent = 1
+  std::optional<Norm> before, after;  ///< of what it reads, and of what it makes
 };
 
 /// Several feed-forwards. Each token takes the best of them: Σ share · down(f(gate) ⊙ up), with the
@@ -93,6 +97,9 @@ struct Experts : ExpertRules {
   /// Numbers [count] added to the sigmoids of the scores, or to their softmax, where experts are
   /// chosen, and not where their shares are computed; empty = zeros.
   std::vector<double> correction;
+  std::vector<double> factors;  ///< [count], of each expert's share; empty = ones
+  /// Norms of what the router and the experts read, and of the sum of what experts make (Gemma 4).
+  std::optional<Norm> before_router, before, after;
   /// The products of one expert: into the wider space, gate and up in turns [2F,D] or without gates
   /// [F,D], and back [D,F].
   std::function<StoredLinear(std::size_t expert)> gate_up, down;

@@ -26,84 +26,6 @@ constexpr std::initializer_list<const char*> head_keys{
     "num_attention_heads",     "n_head",         "num_heads", "n_heads",
     "encoder_attention_heads", "attention_heads"};
 
-// The classes that the folder was saved from; empty if it does not say.
-std::vector<std::string> classes_of(const JsonValue& config) {
-  std::vector<std::string> names;
-  const JsonValue* classes = present_member(config, "architectures");
-  if (classes == nullptr) return names;
-  constexpr const char* wanted = to_translate("a list of names");
-  if (!classes->is(JsonValue::Type::array)) refuse_type("architectures", *classes, wanted);
-  for (std::size_t i = 0; i < classes->size(); ++i) {
-    const JsonValue& name = classes->element(i);
-    if (!name.is(JsonValue::Type::string)) refuse_type("architectures", name, wanted);
-    names.push_back(name.string());
-  }
-  return names;
-}
-
-bool ends_with_one_of(std::string_view name, std::initializer_list<std::string_view> ends) {
-  return std::ranges::any_of(ends, [&](std::string_view end) { return name.ends_with(end); });
-}
-
-// Whether the folder holds the encoder of an encoder-decoder by itself.
-bool encoder_alone(const JsonValue& config) {
-  return std::ranges::any_of(
-      classes_of(config), [](const std::string& name) { return name.ends_with("EncoderModel"); });
-}
-
-// Whether the folder holds the decoder of an encoder-decoder by itself, which reads no encoder.
-bool decoder_alone(const JsonValue& config) {
-  return std::ranges::any_of(classes_of(config),
-                             [](const std::string& name) { return name.ends_with("ForCausalLM"); });
-}
-
-// Predictions of a class, by the names that transformers gives its classes.
-enum class Predicts { tokens, others, nothing, unknown };
-
-Predicts predicted_by(const std::string& name) {
-  if (ends_with_one_of(name, {"ForCausalLM", "ForMaskedLM", "LMHeadModel", "HeadsModel", "MTModel",
-                              "ForConditionalGeneration", "ForPreTraining"})) {
-    return Predicts::tokens;
-  }
-  if (name.find("Reward") != name.npos ||
-      ends_with_one_of(name,
-                       {"Classification", "ClassificationWithTeacher", "QuestionAnswering",
-                        "MultipleChoice", "Retrieval", "NextSentencePrediction", "Regression"})) {
-    return Predicts::others;
-  }
-  return name.ends_with("Model") ? Predicts::nothing : Predicts::unknown;
-}
-
-// Takes the head that gives logits from a model whose classes have none: from classifiers, whose
-// own head it gets, any; from a model alone the one that is tied, as the file may have one of its
-// own.
-void take_head_away(Architecture& model, const JsonValue& config) {
-  const std::vector<std::string> classes = classes_of(config);
-  bool others = false;
-  std::optional<ModelClassifier> classifier;
-  for (const std::string& name : classes) {
-    auto own = classifier_of(name, model, config);
-    const Predicts what = own ? Predicts::others : predicted_by(name);
-    if (what == Predicts::tokens || what == Predicts::unknown) return;
-    others = others || what == Predicts::others;
-    if (!classifier) classifier = std::move(own);
-  }
-  if (classes.empty()) return;
-  model.classifier = std::move(classifier);
-  model.headless_class = model.classifier ? model.classifier->name : classes.front();
-  if (others) {
-    model.head = {};
-    // The base of decoders that answer questions has another name there.
-    model.prefixes.emplace_back("transformer.");
-    if (model.classifier) return;
-    model.warnings.push_back(translated(
-        "what models of the class {1} predict is not computed: there are maps and states alone",
-        in_quotes(model.headless_class)));
-  } else if (model.head.dense.empty()) {
-    model.tied = model.part_tied = false;
-  }
-}
-
 constexpr std::size_t most_layers = 10'000;  // no released model has more
 
 /// Completes the model of a row that was read for the configuration: sizes, what follows from
@@ -130,8 +52,8 @@ class ArchitectureReader {
 
  private:
   void read_sizes() {
-    model_.width =
-        reader_.required("width", {"hidden_size", "n_embd", "n_embed", "d_model", "dim"});
+    model_.width = reader_.required(
+        "width", {"hidden_size", "n_embd", "n_embed", "d_model", "dim", "emb_dim"});
     model_.heads = reader_.required(translated("number of heads"), head_keys);
     model_.kv_heads = reader_.first_count({"num_key_value_heads"}).value_or(model_.heads);
     if (row_.kv_heads) model_.kv_heads = *row_.kv_heads;
@@ -153,7 +75,7 @@ class ArchitectureReader {
       refuse_key("head_dim", translated("the heads have no width"), translated("check the sizes"));
     }
     if (row_.latent) read_latent();
-    model_.vocabulary = reader_.first_count({"vocab_size"}).value_or(0);
+    model_.vocabulary = reader_.first_count({"vocab_size", "n_words"}).value_or(0);
     // Marian's decoder has words of its own where it shares none.
     const bool shared = reader_.boolean("share_encoder_decoder_embeddings").value_or(true);
     model_.decoder_vocabulary =
@@ -218,6 +140,10 @@ class ArchitectureReader {
     if (row_.embedding_scaled) model_.embedding_scale *= root;
     if (row_.logits_by_root_of_width) model_.logit_scale /= root;
     model_.logit_scale /= row_.logit_divisor;
+    if (row_.logit_width)
+      model_.logit_scale *= *row_.logit_width / static_cast<double>(model_.width);
+    if (row_.branch_depth)
+      model_.branch_scale *= *row_.branch_depth / std::sqrt(static_cast<double>(layers_));
     model_.pad_id = read_id("pad_token_id");
     model_.decoder_start_id = read_id("decoder_start_token_id");
     const auto hidden = read_id("mask_token_id");
@@ -357,27 +283,29 @@ class ArchitectureReader {
     model_.vision->side = size("image_size") / model_.vision->patch;
   }
 
+  LayerRules layers() { return {reader_, model_}; }
+
   void read_stacks() {
     if (row_.encoder && encoder_alone(config_)) {
       model_.head = {};
-      model_.stacks.push_back(stack(*row_.encoder, false, false, layers_));
+      model_.stacks.push_back(layers().stack(*row_.encoder, false, false, layers_));
       return;
     }
     if (row_.decoder && decoder_alone(config_)) {
-      ModelStack only = stack(*row_.decoder, true, false, decoder_layers_);
+      ModelStack only = layers().stack(*row_.decoder, true, false, decoder_layers_);
       take_cross_attention(only);
       model_.stacks.push_back(std::move(only));
       return;
     }
     if (row_.encoder && row_.decoder) {
-      model_.stacks.push_back(stack(*row_.encoder, false, false, layers_));
-      model_.stacks.push_back(stack(*row_.decoder, true, true, decoder_layers_));
+      model_.stacks.push_back(layers().stack(*row_.encoder, false, false, layers_));
+      model_.stacks.push_back(layers().stack(*row_.decoder, true, true, decoder_layers_));
       return;
     }
     // A BERT that is a decoder sees what is before; a decoder may be let see both sides.
     const bool causal = (row_.causal || reader_.boolean("is_decoder").value_or(false)) &&
                         reader_.boolean("is_causal").value_or(true);
-    ModelStack only = stack(row_.stack, causal, false, layers_);
+    ModelStack only = layers().stack(row_.stack, causal, false, layers_);
     if (!row_.norms_first) put_norms_last(only.names);
     model_.stacks.push_back(std::move(only));
   }
@@ -403,156 +331,6 @@ class ArchitectureReader {
       names.insert(std::move(own));
     }
     names.erase(final_norm);
-  }
-
-  ModelStack stack(const RowStack& part, bool causal, bool crosses, std::size_t count) {
-    if (!part.names)
-      refuse_key("names", translated("the row names no tensors"), translated("give \"names\""));
-    ModelStack own;
-    own.prefix = part.prefix;
-    own.causal = causal;
-    own.crosses = crosses;
-    own.names = *part.names;
-    if (row_.groups) {
-      own.groups = row_.groups->count;
-      own.inner = row_.groups->inner;
-    }
-    const LayerTypeReader types(reader_, causal, count);
-    // Rotations of heads of each width.
-    std::map<std::size_t, RotaryReader> rotations;
-    for (std::size_t n = 0; n < count; ++n) {
-      ModelLayer& layer = own.layers.emplace_back();
-      read_head_sizes(n, layer, types.window_of(n, true).has_value());
-      if (model_.positions != ModelPositions::rotary) continue;
-      const auto [one, is_new] = rotations.try_emplace(layer.head_width, reader_, layer.head_width);
-      const std::vector<std::string>& warnings = one->second.warnings();
-      if (rotations.size() > 1 || !is_new) continue;
-      model_.warnings.insert(model_.warnings.end(), warnings.begin(), warnings.end());
-    }
-    if (causal && types.both_ways()) own.causal = false;
-    const std::vector<double>& turns = row_.rotary.turned;
-    const std::size_t off_every = row_.rotary.off_every;
-    const double scale =
-        read_scale() * (rotations.empty() ? 1 : scale_beside(rotations.begin()->second));
-    const bool by_layer = reader_.boolean("scale_attn_by_inverse_layer_idx").value_or(false);
-    for (std::size_t n = 0; n < count; ++n) {
-      ModelLayer& layer = own.layers[n];
-      const auto found = rotations.find(layer.head_width);
-      const RotaryReader* rotary = found == rotations.end() ? nullptr : &found->second;
-      layer.scale = by_layer ? scale / static_cast<double>(n + 1) : scale;
-      const bool turned =
-          n < turns.size() ? turns[n] != 0 : off_every == 0 || (n + 1) % off_every != 0;
-      layer.attends = types.attends(n);
-      layer.mixes = types.mixes(n);
-      layer.feeds = types.feeds(n);
-      layer.window = types.window_of(n, turned);
-      const bool off =
-          !layer.attends || (!layer.window && (row_.rotary.off_in_full_layers ||
-                                               (row_.rotary.off_beside_windows && types.size())));
-      if (rotary && turned && !off) layer.rotary = rotary->read(layer.window.has_value());
-      if (row_.window && row_.window->chunked) std::swap(layer.window, layer.chunk);
-      if (row_.growth && row_.growth->active && !(turned && row_.growth->where_not_turned)) {
-        const QueryGrowth& by_row = *row_.growth;
-        layer.growth = rotary ? rotary->growth().value_or(by_row) : by_row;
-        if (layer.growth->scale == 0) layer.growth.reset();
-      }
-      layer.experts = row_.experts && layer.feeds && types.has_experts(n).value_or(chooses(n));
-    }
-    share_keys(own);
-    return own;
-  }
-
-  // Heads of layers without a window may have sizes of their own, which newest configurations give
-  // layer by layer.
-  void read_head_sizes(std::size_t n, ModelLayer& layer, bool windowed) {
-    layer.head_width = model_.head_width;
-    layer.kv_heads = model_.kv_heads;
-    if (!row_.full_layers) return;
-    const JsonValue* all = reader_.find("per_layer_config");
-    if (!windowed) {
-      if (all == nullptr) {
-        layer.head_width = row_.full_layers->head_width.value_or(layer.head_width);
-      }
-      layer.keys_are_values = row_.full_layers->keys_are_values;
-      if (layer.keys_are_values) {
-        layer.kv_heads = row_.full_layers->kv_heads.value_or(layer.kv_heads);
-      }
-    }
-    const JsonValue* own = all == nullptr ? nullptr : present_member(*all, std::to_string(n));
-    if (own != nullptr) {
-      layer.head_width = own_count(*own, "head_dim").value_or(layer.head_width);
-      layer.kv_heads = own_count(*own, "num_key_value_heads").value_or(layer.kv_heads);
-      for (const JsonMember& member : own->members()) {
-        if (member.key == "head_dim" || member.key == "num_key_value_heads") continue;
-        refuse_key("per_layer_config",
-                   translated("\"{1}\" of single layers is not supported", member.key),
-                   translated("all layers would have the same"));
-      }
-    }
-    if (layer.head_width > 0 && layer.head_width <= most_width && layer.kv_heads > 0 &&
-        model_.heads % layer.kv_heads == 0) {
-      return;
-    }
-    refuse_key("per_layer_config",
-               translated("{1} query heads of width {2} cannot share {3} key heads", model_.heads,
-                          layer.head_width, layer.kv_heads),
-               translated("check the sizes"));
-  }
-
-  static std::optional<std::size_t> own_count(const JsonValue& object, const char* key) {
-    const JsonValue* value = present_member(object, key);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is(JsonValue::Type::number)) {
-      refuse_type(key, *value, to_translate("a number"), "/per_layer_config");
-    }
-    return size_of_number(value->number());
-  }
-
-  // The last layers take keys and values of the last one before them that has a window, or has
-  // none, as they do.
-  void share_keys(ModelStack& stack) const {
-    const std::size_t count = stack.layers.size();
-    if (row_.shared_keys == 0) return;
-    const std::size_t first = count - std::min(count, row_.shared_keys);
-    for (std::size_t n = first; n < count; ++n) {
-      for (std::size_t other = first; other-- > 0 && !stack.layers[n].keys_of;) {
-        if (stack.layers[other].window.has_value() == stack.layers[n].window.has_value()) {
-          stack.layers[n].keys_of = other;
-        }
-      }
-      if (stack.layers[n].keys_of) continue;
-      refuse_key("num_kv_shared_layers",
-                 translated("layer {1} takes keys of a layer before it, and none is like it", n),
-                 translated("the first layers must be of all types"));
-    }
-  }
-
-  // Whether a layer of a model with experts has them.
-  bool chooses(std::size_t n) const {
-    const RowExperts& rule = *row_.experts;
-    const std::size_t every = std::max<std::size_t>(rule.every, 1);
-    return n >= rule.first && n <= rule.last.value_or(n) &&
-           std::ranges::count(rule.dense, static_cast<double>(n)) == 0 &&
-           (rule.at ? std::ranges::count(*rule.at, static_cast<double>(n)) > 0
-                    : n % every == rule.offset.value_or(every - 1));
-  }
-
-  // The factor of the scores by which latent attention makes up for YaRN's amplitude.
-  double scale_beside(const RotaryReader& rotary) const {
-    if (!model_.latent) return 1;
-    const Rotary turned = rotary.read(false);
-    const auto* yarn = std::get_if<YarnScaling>(&turned.scaling);
-    if (yarn == nullptr || yarn->factor <= 1 || yarn->mscale_all_dim.value_or(0) == 0) return 1;
-    const double factor = 0.1 * *yarn->mscale_all_dim * std::log(yarn->factor) + 1;
-    return factor * factor;
-  }
-
-  // The factor of the scores in the first layer.
-  double read_scale() const {
-    if (!reader_.boolean("scale_attn_weights").value_or(true)) return 1;
-    if (row_.score_multiplier) return *row_.score_multiplier;
-    const double width = row_.scale_of.value_or(static_cast<double>(model_.head_width));
-    return row_.scale.value_or(1 / std::sqrt(width * static_cast<double>(model_.score_terms)));
   }
 
   const JsonValue& config_;

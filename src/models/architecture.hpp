@@ -53,7 +53,9 @@ enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
   X(mixer_step) X(mixer_step_norm) X(mixer_input_norm) X(mixer_output_norm) X(mixer_step_bias) \
   X(mixer_decay_log) X(mixer_skip) X(mixer_norm) X(mixer_output) X(expert_gate_up) X(shared_gate) X(shared_up) X(shared_down) \
   X(shared_gate_up) X(router_correction) X(query_down) X(query_down_norm) \
-  X(key_value_down) X(key_value_down_norm) X(key_value) \
+  X(key_value_down) X(key_value_down_norm) X(key_value) X(attention_gate) X(router_scale) \
+  X(router_factors) X(before_experts) X(after_experts) X(before_shared) X(after_shared) \
+  X(token_norm) \
   X(shared_share) X(layer_tokens) X(layer_tokens_projection) X(layer_tokens_norm) \
   X(layer_input_gate) X(layer_input_projection) X(layer_input_norm) X(state_scale) \
   X(class_token) X(distillation_token) X(registers) X(attention_scale) \
@@ -233,6 +235,7 @@ struct Architecture {
   std::optional<double> clip;           ///< largest size of queries, keys and values
   bool stored_transposed = false;       ///< matrices are [in,out]
   bool experts_transposed = false;      ///< those of experts are [in,out]
+  bool turned_back = false;             ///< rotations go the other way round
   bool rows_in_pairs = false;  ///< rows of queries and keys: those turned together are neighbours
   FusedLayout fused = FusedLayout::side_by_side;
   bool alibi_scaled = false;     ///< ALiBi's biases are rounded, and scaled with the scores

@@ -24,6 +24,18 @@ namespace attn {
 std::optional<ModelClassifier> classifier_of(const std::string& name, const Architecture& model,
                                              const JsonValue& config);
 
+/// Whether the folder holds the encoder of an encoder-decoder by itself, or a class that reads it
+/// alone: those of tokens do, but T5Gemma's read what the configuration says.
+bool encoder_alone(const JsonValue& config);
+
+/// Whether the folder holds the decoder of an encoder-decoder by itself, which reads no encoder.
+bool decoder_alone(const JsonValue& config);
+
+/// Takes the head that gives logits from a model whose classes have none: from classifiers, whose
+/// own head it gets, any; from a model alone the one that is tied, as the file may have one of its
+/// own. Throws Error(input) as classifier_of() does.
+void take_head_away(Architecture& model, const JsonValue& config);
+
 /// The first tensor of the model's classifier that the file lacks; absent if all are there.
 std::optional<std::string> missing_of_classifier(const Architecture& model,
                                                  const CheckpointWeights& weights);

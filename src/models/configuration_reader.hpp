@@ -146,6 +146,28 @@ class LayerTypeReader {
   bool causal_, both_ways_ = false;
 };
 
+/// Reads the rules of layers into a stack. Keeps references to both; sizes and rules of the model
+/// that all layers share are known.
+class LayerRules {
+ public:
+  LayerRules(const ConfigurationReader& reader, Architecture& model);
+
+  /// A stack of `count` layers. Adds warnings of the rotation to the model. Throws Error(input) at
+  /// the key for what is not computed.
+  ModelStack stack(const RowStack& part, bool causal, bool crosses, std::size_t count);
+
+ private:
+  void read_head_sizes(std::size_t n, ModelLayer& layer, bool windowed);
+  void share_keys(ModelStack& stack) const;
+  bool chooses(std::size_t n) const;
+  double scale_beside(const RotaryReader& rotary) const;
+  double read_scale() const;
+
+  const ConfigurationReader& reader_;
+  const FamilyRow& row_;
+  Architecture& model_;
+};
+
 /// Reads the terms of scores between contents and positions, and how many terms a score has, into
 /// the model, whose width is known. Throws Error(input) at the key for what is not computed.
 void read_disentangled(const ConfigurationReader& reader, Architecture& model);

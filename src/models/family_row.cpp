@@ -29,15 +29,31 @@ constexpr auto rotary_fields = std::to_array<RowField<RowRotary>>(
      {"interleaved", put<&RowRotary::interleaved>, Keys::listed},
      {"off_every", put<&RowRotary::off_every>, Keys::listed},
      {"off_where_zero", put<&RowRotary::turned>, Keys::alone},
+     {"theta_of_layers", put<&RowRotary::thetas>, Keys::alone},
+     {"in_dense_layers", put<&RowRotary::in_dense_layers>},
      {"off_in_full_layers", put<&RowRotary::off_in_full_layers>},
      {"off_beside_windows", put<&RowRotary::off_beside_windows>},
      {"scaling_of_full_layers_alone", put<&RowRotary::scaling_of_full_layers_alone>}});
 
+// A number for all layers, or a list of the same for each.
+void read_same(std::size_t& to, const Given& from) {
+  if (!from.is(JsonValue::Type::array) || from.value.size() == 0) return read(to, from);
+  for (std::size_t i = 0; i < from.value.size(); ++i) {
+    if (same_value(from.value.element(i), from.value.element(0))) continue;
+    from.element(i).refuse(to_translate("the number of the layers before"));
+  }
+  read(to, from.element(0));
+}
+
 void read_window_size(RowWindow& to, const Given& from) {
   to.size.reset();
   if (is_null(from.value)) return;
-  if (!is_count(from.value)) from.refuse(to_translate("a whole number of at least 0"));
-  read(to.size, from);
+  if (from.is(JsonValue::Type::array)) {
+    read_same(to.size.emplace(), from);
+  } else {
+    if (!is_count(from.value)) from.refuse(to_translate("a whole number of at least 0"));
+    read(to.size, from);
+  }
   to.size_place = from.place;
 }
 
@@ -138,16 +154,6 @@ void read_last(RowExperts& to, const Given& from) {
   if (last >= 0) to.last = static_cast<std::size_t>(last);
 }
 
-// A number for all layers, or a list of the same for each.
-void read_same(std::size_t& to, const Given& from) {
-  if (!from.is(JsonValue::Type::array) || from.value.size() == 0) return read(to, from);
-  for (std::size_t i = 0; i < from.value.size(); ++i) {
-    if (same_value(from.value.element(i), from.value.element(0))) continue;
-    from.element(i).refuse(to_translate("the number of the layers before"));
-  }
-  read(to, from.element(0));
-}
-
 // "sparse" or "dense" for each layer.
 void read_expert_types(RowExperts& to, const Given& from) {
   std::vector<std::string> types;
@@ -181,6 +187,9 @@ constexpr auto expert_fields = std::to_array<RowField<RowExperts>>(
      {"normalised", read_normalised, Keys::listed},
      {"jitter", read_jitter, Keys::listed},
      {"scale", put_positive<&RowExperts::scale>, Keys::listed},
+     {"sum_plus", put<&RowExperts::sum_plus>},
+     {"corrects_scores", put<&RowExperts::corrects_scores>},
+     {"halved", put<&RowExperts::halved>},
      {"groups", put<&RowExperts::groups>, Keys::listed},
      {"best_groups", put<&RowExperts::best_groups>, Keys::listed},
      {"groups_by_best", put<&RowExperts::groups_by_best>},
@@ -276,13 +285,14 @@ constexpr auto head_fields =
                                         {"activation", put<&ModelHead::activation>, Keys::listed}});
 
 void read_norm(Architecture& to, const Given& from) {
-  constexpr Words<NormKind, 5> kinds{{{"layer", NormKind::layer},
+  constexpr Words<NormKind, 6> kinds{{{"layer", NormKind::layer},
                                       {"layer_bare", NormKind::layer},
                                       {"layer_plus_one", NormKind::layer},
                                       {"rms", NormKind::rms},
+                                      {"rms_bare", NormKind::rms},
                                       {"rms_plus_one", NormKind::rms}}};
   to.norm = meaning_of(from, kinds);
-  to.norms_bare = from.word() == "layer_bare";
+  to.norms_bare = from.word().ends_with("_bare");
   to.norm_weights_from_one = from.word().ends_with("_plus_one");
 }
 
@@ -378,6 +388,7 @@ constexpr auto architecture_fields = std::to_array<RowField<Architecture>>(
      {"projects_terms", put<&Architecture::projects_terms>},
      {"stored", read_stored<&Architecture::stored_transposed>},
      {"experts_stored", read_stored<&Architecture::experts_transposed>},
+     {"turned_back", put<&Architecture::turned_back>},
      {"rows_in_pairs", put<&Architecture::rows_in_pairs>},
      {"fused", put<&Architecture::fused>},
      {"softcap", put_positive<&Architecture::softcap>, Keys::listed_or_null},
@@ -437,6 +448,7 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"part_sizes", check<JsonValue>},
      {"parts", put<&FamilyRow::parts>},
      {"cases", read_cases},
+     {"left_out", put<&FamilyRow::left_out>},
      {"causal", put<&FamilyRow::causal>},
      {"kv_heads", put<&FamilyRow::kv_heads>, Keys::listed},
      {"norm_first", put<&FamilyRow::norms_first>, Keys::alone},
@@ -459,6 +471,8 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"scale_of", put_positive<&FamilyRow::scale_of>},
      {"scale", put_positive<&FamilyRow::scale_of>, Keys::alone},
      {"logit_divisor", put_positive<&FamilyRow::logit_divisor>, Keys::listed},
+     {"logit_width", put_positive<&FamilyRow::logit_width>, Keys::listed_or_null},
+     {"branch_depth", put_positive<&FamilyRow::branch_depth>, Keys::listed_or_null},
      {"logits_by_root_of_width", put<&FamilyRow::logits_by_root_of_width>, Keys::listed},
      {"embedding_scale", read_embedding_scale, Keys::listed},
      {"hides_tokens", put<&FamilyRow::hides_tokens>, Keys::listed}});

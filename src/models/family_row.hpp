@@ -33,7 +33,9 @@ struct RowRotary {
   bool interleaved = false;
   std::size_t off_every = 0;        ///< the last of that many layers is not rotated; 0 = all are
   std::vector<double> turned;       ///< by layer, 0 for those that are not rotated
+  std::vector<double> thetas;       ///< by layer, in place of `theta`
   bool off_in_full_layers = false;  ///< layers without a window are not rotated
+  bool in_dense_layers = false;     ///< but those without experts are
   bool off_beside_windows = false;  ///< the same, in models that have windows
   bool scaling_of_full_layers_alone = false;
 };
@@ -120,6 +122,7 @@ struct FamilyRow {
   JsonValue only;  ///< members of the configuration with the value, or the list of values, known
   std::vector<std::string> parts;           ///< objects in it whose members count as its own
   std::set<std::string, std::less<>> keys;  ///< all that the row lists
+  TensorNames left_out;  ///< tensors of layers that no text without further settings reads
   bool causal = false;
   std::optional<std::size_t> kv_heads;
   bool norms_first = true;  ///< norms stand before the sub-layers, as the names have them
@@ -141,6 +144,9 @@ struct FamilyRow {
   std::optional<double> score_multiplier;  ///< the scale of the scores
   std::optional<double> scale_of;
   double logit_divisor = 1;
+  std::optional<double> logit_width;  ///< logits are divided by how much wider states are
+  std::optional<double>
+      branch_depth;  ///< branches are multiplied by it over the root of the layers
   bool logits_by_root_of_width = false;  ///< whether logits are divided by it
   bool embedding_scaled = false;         ///< by the root of the width
   /// Whether tokens that hide others are left out as in training; see HiddenTokens.

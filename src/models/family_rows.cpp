@@ -564,10 +564,9 @@ struct Refused {
   std::string_view family, reason;
 };
 constexpr std::string_view no_text = to_translate("they read pictures or sound");
-constexpr std::array<Refused, 7> refused_families{{
+constexpr std::array<Refused, 6> refused_families{{
     {"whisper", no_text},
     {"dbrx", to_translate("their feed-forwards choose among experts")},
-    {"longformer", to_translate("their windows have weights of their own for global positions")},
     {"xlnet", to_translate("their scores have terms between contents and positions")},
     {"mamba", to_translate("their layers have no attention")},
     {"mamba2", to_translate("their layers have no attention")},

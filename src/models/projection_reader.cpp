@@ -17,6 +17,7 @@ AttentionWeights ProjectionReader::self(std::size_t n) const {
                              ? fused_projections(n)
                              : projections(query, key, value, output, n);
   if (model_.gated_queries) split_gate(own);
+  if (weights_.has(attention_gate, n)) own.gate = weights_.linear(attention_gate, n);
   if (model_.value_norms_bare) own.value_norm = Norm{{}, {}, model_.norm};
   return own;
 }
@@ -36,6 +37,10 @@ AttentionWeights ProjectionReader::projections(WeightPurpose query, WeightPurpos
   if (model_.rows_in_pairs) {
     own.query = own.query.picked(rows_by_halves(model_.heads));
     own.key = own.key.picked(rows_by_halves(model_.kv_heads));
+  }
+  if (model_.turned_back) {
+    own.query = own.query.picked(exchanged_halves(model_.heads));
+    own.key = own.key.picked(exchanged_halves(model_.kv_heads));
   }
   own.value = stack_.layers[n].keys_are_values ? own.key : weights_.linear(value, of);
   own.output = weights_.linear(output, n);
@@ -127,6 +132,17 @@ std::vector<std::size_t> ProjectionReader::rows_by_halves(std::size_t heads) con
     for (const std::size_t second : {0, 1}) {
       for (std::size_t i = 0; i < half; ++i) rows.push_back(2 * (head * half + i) + second);
     }
+  }
+  return rows;
+}
+
+// The rows of heads with their halves exchanged, by which each pair of columns turns the other way
+// round.
+std::vector<std::size_t> ProjectionReader::exchanged_halves(std::size_t heads) const {
+  const std::size_t half = model_.head_width / 2;
+  std::vector<std::size_t> rows;
+  for (std::size_t part = 0; part < 2 * heads; ++part) {
+    for (std::size_t i = 0; i < half; ++i) rows.push_back((part ^ 1U) * half + i);
   }
   return rows;
 }

@@ -35,6 +35,7 @@ class ProjectionReader {
   AttentionWeights fused_projections(std::size_t n) const;
   AttentionWeights latent_projections(std::size_t n) const;
   std::vector<std::size_t> rows_by_halves(std::size_t heads) const;
+  std::vector<std::size_t> exchanged_halves(std::size_t heads) const;
   void split_gate(AttentionWeights& attention) const;
   void split_groups(std::size_t n, DeltaRule& own) const;
 

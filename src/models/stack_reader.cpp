@@ -42,6 +42,8 @@ class StackReader {
     if (model_.vision) return own;  // patches, which depend on the picture's grid
     own.tokens = table(WeightPurpose::tokens);
     own.scale = model_.embedding_scale;
+    own.token_norm = norm(WeightPurpose::token_norm, std::nullopt);
+    if (own.token_norm) own.scale = 1;  // rows are not scaled before a norm of their own
     own.positions = table(WeightPurpose::positions);
     own.first_position = model_.first_position;
     if (model_.longest) own.padding = model_.pad_id;
@@ -331,6 +333,16 @@ class StackReader {
       own.correction.assign(numbers.values<double>().begin(), numbers.values<double>().end());
     }
     if (weights_.has(shared_down, n)) own.shared = shared_expert(n);
+    if (const Tensor factors = weights_.find(router_factors, n, "weight")) {
+      own.factors = doubles_of(factors);
+    }
+    if (const Tensor scale = weights_.find(router_scale, n, "weight")) {
+      std::vector<double> numbers = doubles_of(scale);
+      for (double& number : numbers) number /= std::sqrt(static_cast<double>(model_.width));
+      own.before_router = Norm{Tensor(scale.shape(), std::move(numbers)), {}, NormKind::rms};
+    }
+    own.before = norm(before_experts, n);
+    own.after = norm(after_experts, n);
     if (!stack_.names.contains(expert_gate_up) && !stack_.names.contains(expert_gate) &&
         stack_.names.contains(expert_up)) {
       own.gated = false;
@@ -394,6 +406,8 @@ class StackReader {
     }
     own.down = weights_.linear(shared_down, n);
     if (weights_.has(shared_share, n)) own.share = weights_.linear(shared_share, n);
+    own.before = norm(before_shared, n);
+    own.after = norm(after_shared, n);
     return own;
   }
 

@@ -55,6 +55,7 @@ std::optional<std::string> StackWeights::found(WeightPurpose purpose,
   for (std::string own : names->second) {
     if ((own.find("{e}") != std::string::npos) != expert.has_value()) continue;
     if (expert) own = numbered(std::move(own), "{e}", *expert);
+    if (layer) own = of_layer(std::move(own), stack_, *layer);
     std::vector<std::string> bases{prefix_ + stack_.prefix, prefix_};
     for (std::string& base : bases) {
       if (layer && layer_name != stack_.names.end()) {
@@ -101,10 +102,11 @@ std::string StackWeights::layer_prefix(std::size_t layer) const {
 
 std::string StackWeights::name(WeightPurpose purpose, std::optional<std::size_t> layer) const {
   const auto names = stack_.names.find(purpose);
-  const std::string name = layer ? layer_prefix(*layer) : prefix_ + stack_.prefix;
-  return name + (names == stack_.names.end()
-                     ? std::string(weight_purposes[static_cast<std::size_t>(purpose)])
-                     : names->second.front());
+  const std::string base = layer ? layer_prefix(*layer) : prefix_ + stack_.prefix;
+  std::string own = names == stack_.names.end()
+                        ? std::string(weight_purposes[static_cast<std::size_t>(purpose)])
+                        : names->second.front();
+  return base + (layer ? of_layer(std::move(own), stack_, *layer) : own);
 }
 
 StoredLinear StackWeights::linear(WeightPurpose purpose, std::size_t layer) const {

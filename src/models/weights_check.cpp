@@ -113,6 +113,9 @@ class StackCheck {
       if (!layer.keys_of) matrix(WeightPurpose::key, n, groups, width);
       if (!layer.keys_of && !layer.keys_are_values) matrix(WeightPurpose::value, n, groups, width);
     }
+    if (stack_.names.contains(WeightPurpose::attention_gate)) {
+      matrix(WeightPurpose::attention_gate, n, heads, width);
+    }
     matrix(WeightPurpose::output, n, width,
            model_.latent ? model_.heads * model_.latent->value : heads);
     const bool whole = model_.whole_width_norms;
@@ -192,7 +195,11 @@ class StackCheck {
 
   // A convolution of each channel, and its bias.
   void kernels(std::size_t channels, std::size_t kernel, std::size_t n) {
-    tensor(WeightPurpose::mixer_convolution, n, {channels, 1, kernel});
+    // GGUF files leave the axis of one out.
+    const auto shape = names_.shape(WeightPurpose::mixer_convolution, n, "weight");
+    const bool flat = shape && shape->size() == 2;
+    tensor(WeightPurpose::mixer_convolution, n,
+           flat ? Shape{channels, kernel} : Shape{channels, 1, kernel});
     use(WeightPurpose::mixer_convolution, n,
         *names_.found(WeightPurpose::mixer_convolution, n, "weight"), channels);
   }
@@ -275,6 +282,7 @@ class StackCheck {
       matrix(WeightPurpose::types, std::nullopt, 0, embedded);
     if (stack_.names.contains(WeightPurpose::tasks))
       matrix(WeightPurpose::tasks, std::nullopt, 0, embedded);
+    vector(WeightPurpose::token_norm, std::nullopt, embedded);
     vector(WeightPurpose::embedding_norm, std::nullopt,
            model_.projects_terms ? model_.width : embedded);
     return embedded;
@@ -287,6 +295,11 @@ class StackCheck {
       matrix(router, n, model_.experts->count, width);
       correction(n);
       shared_expert(n);
+      if (stack_.names.contains(router_factors)) tensor(router_factors, n, {model_.experts->count});
+      for (const WeightPurpose purpose :
+           {router_scale, before_experts, after_experts, before_shared, after_shared}) {
+        vector(purpose, n, width);
+      }
       if (!stack_.names.contains(expert_gate_up) && !stack_.names.contains(expert_gate) &&
           stack_.names.contains(expert_up)) {
         experts_without_gates(n);

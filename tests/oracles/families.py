@@ -186,7 +186,12 @@ FAMILIES = {
                                               layer_types=["sliding_attention", "full_attention", d("sliding_attention", "full_attention"), "full_attention"],
                                               **d(dict(num_kv_shared_layers=2, hidden_size_per_layer_input=6), dict(hidden_size_per_layer_input=d(0, 6))), vocab_size_per_layer_input=61,
                                               attention_k_eq_v=d(True, False), num_global_key_value_heads=d(None, 2), final_logit_softcapping=d(None, 5.0),
-                                              use_double_wide_mlp=d(True, False), attention_bias=d(True, False), rope_parameters={
+                                              use_double_wide_mlp=d(True, False), **d({}, dict(enable_moe_block=True, num_experts=4, top_k_experts=d(1, 2), moe_intermediate_size=24)), attention_bias=d(True, False), rope_parameters={
+        "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+        "full_attention": {"rope_type": "proportional", "partial_rotary_factor": d(0.25, 0.5), "rope_theta": 1000.0}})),
+    "gemma4_unified_text": ("causal", lambda d: llama(d, rope=False, head_dim=8, global_head_dim=d(8, 16), sliding_window=d(3, 5), attention_k_eq_v=d(True, False),
+                                                      layer_types=["sliding_attention", d("sliding_attention", "full_attention"), "full_attention"],
+                                                      num_global_key_value_heads=d(None, 2), final_logit_softcapping=d(None, 5.0), rope_parameters={
         "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
         "full_attention": {"rope_type": "proportional", "partial_rotary_factor": d(0.25, 0.5), "rope_theta": 1000.0}})),
     "lfm2": ("causal", lambda d: llama(d, rope=False, conv_bias=d(True, False), conv_L_cache=d(2, 3, 4), block_multiple_of=8,
@@ -211,6 +216,31 @@ FAMILIES = {
         ssm_state_size=d(4, 6), mamba_num_heads=8, mamba_head_dim=8, n_groups=d(1, 2), conv_kernel=d(2, 4), use_conv_bias=d(True, False),
         use_bias=d(True, False), mlp_bias=d(True, False), chunk_size=4, time_step_min=0.3, n_routed_experts=4, num_experts_per_tok=2,
         moe_intermediate_size=24, moe_shared_expert_intermediate_size=16, routed_scaling_factor=d(1.0, 2.5), norm_topk_prob=d(True, False))),
+    **{name: ("causal", lambda d, own=own: llama(d, window=True, rope=False, residual_multiplier=0.5, attention_multiplier=0.3, **own(d),
+                                                 layer_rope_theta=d(None, [0, 500.0, 10000.0], [100.0, 0, 0])))
+       for name, own in (("granite_swa", lambda d: {}), ("granitemoe_swa", lambda d: experts(d, shared_intermediate_size=d(0, 16))))},
+    "hy_v3": ("causal", lambda d: llama(d, head_dim=8, attention_bias=d(True, False), router_scaling_factor=d(1.0, 2.5), num_shared_experts=d(1, 2),
+                                        **experts(d, "num_experts")) | layer_kinds(d)),
+    "flint": ("causal", lambda d: llama(d, window=True, head_dim=8, mlp_only_layers=d([], [0]), attention_bias=d(True, False), norm_topk_prob=d(True, False),
+                                        **experts(d, "num_experts", shared_expert_intermediate_size=16))),
+    "kolibri1": ("causal", lambda d: {key: value for key, value in llama(d, window=True, head_dim=8, norm_topk_prob=d(True, False), **experts(
+        d, "num_experts", shared_expert_intermediate_size=16)).items() if key != "intermediate_size"}),
+    "afmoe": ("causal", lambda d: llama(d, window=True, head_dim=d(8, 16), mup_enabled=d(True, False), num_dense_layers=d(0, 1), route_scale=d(1.0, 2.5),
+                                        attention_bias=d(True, False), num_shared_experts=d(1, 2), **experts(d, "num_experts"))),
+    "cohere2_moe": ("causal", lambda d: llama(d, window=True, head_dim=8, num_experts=4, num_experts_per_tok=d(1, 2), norm_topk_prob=d(True, False),
+                                              expert_selection_fn=d("softmax", "sigmoid"), num_shared_experts=d(0, 1, 2), prefix_dense_intermediate_size=20,
+                                              shared_expert_combination_strategy=d("average", "sum"), prefix_dense_sliding_window_pattern=d(1, 2)) | layer_kinds(d)),
+    "minicpm3": ("causal", lambda d: llama(d, groups=False, num_key_value_heads=4, scale_emb=d(1, 3.0), scale_depth=d(None, 1.4), dim_model_base=d(None, 16),
+                                           mlp_bias=d(True, False), attention_bias=d(True, False),
+                                           **{key: value for key, value in latent(d).items() if key not in routed(d)})),
+    "nanochat": ("causal", lambda d: llama(d, final_logit_softcapping=d(5.0, 15.0), attention_bias=d(True, False))),
+    "ctrl": ("causal", lambda d: gpt2(d, dff=40)),
+    **{name: ("masked", lambda d: dict(vocab_size=61, emb_dim=32, n_layers=3, n_heads=4, max_position_embeddings=64, gelu_activation=d(True, False),
+                                       sinusoidal_embeddings=d(True, False), n_langs=d(1, 2), layer_norm_eps=d(1e-12, 1e-3)))
+       for name in ("xlm", "flaubert")},
+    "longformer": ("masked", lambda d: bert(d, attention_window=d(4, 8, [4, 4, 4]), pad_token_id=1)),
+    "blenderbot-small": ("both", lambda d: bart(d, decoder_start_token_id=d(1, 2))),
+    "emu3_text_model": ("causal", lambda d: llama(d, attention_bias=d(True, False), mlp_bias=d(True, False), pad_token_id=0)),
     "umt5": ("both", t5),
     **{name: ("both", bart) for name in ("plbart", "mvp")},
     "blenderbot": ("both", lambda d: bart(d, decoder_start_token_id=d(1, 2))),
@@ -240,7 +270,8 @@ FAMILIES = {
 }
 
 # Families that are held through another one, or cannot be held here.
-ELSEWHERE = {"llama4": "its part is llama4_text", "gemma4": "its part is gemma4_text"} | {f"{name}_text": f"the part of {name}" for name in ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "glm4v")} | {
+ELSEWHERE = {"llama4": "its part is llama4_text", "gemma4": "its part is gemma4_text", "gemma4_unified": "its part is gemma4_unified_text",
+             "emu3": "its part is emu3_text_model"} | {f"{name}_text": f"the part of {name}" for name in ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "glm4v")} | {
     "gpt-sw3": "its folders are of the type gpt2", "qwen3_5": "its part is qwen3_5_text", "qwen3_5_moe": "its part is qwen3_5_moe_text", "internlm2": "its code is not part of transformers",
     "clip": "its parts are clip_vision_model and clip_text_model", "siglip": "its parts are siglip_vision_model and siglip_text_model",
 }

@@ -16,8 +16,10 @@ import program
 from families import ELSEWHERE, FAMILIES as NAMES
 
 TOLERANCE = 1e-9  # of the largest number: 1e-14 times the conditions of three layers, with room
-ROUNDED = {"marian": 1e-6, "roformer": 1e-6,  # their tables of sines hold single numbers
-           "lfm2_moe": 1e-5}  # shares of its experts are divided by 10⁻⁶ more than their sum there
+ROUNDED = {name: 1e-6 for name in ("marian", "roformer", "ctrl", "xlm", "flaubert")}  # their tables of sines hold single numbers
+# Those of Granite's sinks leave the sink out, and those of Longformer are cut by windows.
+OTHER_MAPS = ("granite_swa", "granitemoe_swa", "longformer")
+OWN_CLASSES = {"siglip_text_model": "SiglipTextModel", "emu3_text_model": "Emu3ForCausalLM"}
 GENERATED = 4
 BUFFERS = ("score_correction", "expert_bias", "layer_scalar")  # learned, though not by gradients
 CLASSES = {
@@ -42,7 +44,7 @@ def in_double():
         torch.set_default_dtype(single)
 
 def class_of(family, kind):
-    return transformers.SiglipTextModel if family == "siglip_text_model" else CLASSES[kind]
+    return getattr(transformers, OWN_CLASSES[family]) if family in OWN_CLASSES else CLASSES[kind]
 
 def is_learned(name):
     return any(buffer in name for buffer in BUFFERS)
@@ -105,7 +107,7 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
             stack("decoder.", out.decoder_attentions, out.decoder_hidden_states)
             stack("decoder.", out.cross_attentions, (), "cross")
         else:
-            stack("", out.attentions, out.hidden_states)
+            stack("", () if family in OTHER_MAPS else out.attentions, out.hidden_states)
         if kind not in ("picture", "plain"):
             tensors["logits"] = out.logits
         said = None

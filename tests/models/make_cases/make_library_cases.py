@@ -83,6 +83,31 @@ FAMILIES = {
         num_hidden_layers=2, head_dim=4, global_head_dim=4, sliding_window=3, hidden_size_per_layer_input=0, attention_k_eq_v=True,
         num_global_key_value_heads=1, layer_types=["sliding_attention", "full_attention"], rope_parameters={
             "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}, "full_attention": {"rope_type": "default", "rope_theta": 1000.0}})),
+    "gemma4_experts": ("gemma4_text", "causal", TINY | dict(
+        num_hidden_layers=2, head_dim=4, global_head_dim=4, sliding_window=3, hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=3,
+        top_k_experts=2, moe_intermediate_size=8, layer_types=["sliding_attention", "full_attention"], rope_parameters={
+            "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}, "full_attention": {"rope_type": "default", "rope_theta": 1000.0}})),
+    "afmoe_gates": ("afmoe", "causal", TINY | dict(
+        num_hidden_layers=2, head_dim=4, sliding_window=3, mup_enabled=True, num_dense_layers=1, route_scale=2.5, num_shared_experts=1, num_experts=3,
+        num_experts_per_tok=2, moe_intermediate_size=8, layer_types=["sliding_attention", "full_attention"])),
+    "nanochat_turned_back": ("nanochat", "causal", TINY | dict(num_hidden_layers=2, final_logit_softcapping=5.0)),
+    "minicpm3_multipliers": ("minicpm3", "causal", TINY | dict(
+        num_hidden_layers=2, num_key_value_heads=4, scale_emb=3.0, dim_model_base=8, q_lora_rank=6, kv_lora_rank=6, qk_rope_head_dim=4,
+        qk_nope_head_dim=2, v_head_dim=4)),
+    "granite_swa_thetas": ("granite_swa", "causal", TINY | dict(
+        num_hidden_layers=2, sliding_window=3, layer_types=["sliding_attention", "full_attention"], layer_rope_theta=[100.0, 0])),
+    "cohere2_moe_halves": ("cohere2_moe", "causal", TINY | dict(
+        num_hidden_layers=2, head_dim=4, sliding_window=3, num_experts=3, num_experts_per_tok=2, num_shared_experts=1,
+        prefix_dense_intermediate_size=20, layer_types=["full_attention"] * 2, mlp_layer_types=["dense", "sparse"])),
+    "kolibri1_corrected_scores": ("kolibri1", "causal", {key: value for key, value in TINY.items() if key != "intermediate_size"} | dict(
+        num_hidden_layers=1, head_dim=4, sliding_window=3, layer_types=["sliding_attention"], num_experts=3, num_experts_per_tok=1,
+        moe_intermediate_size=8, shared_expert_intermediate_size=8)),
+    "longformer_windows": ("longformer", "masked", ENCODER | dict(num_hidden_layers=2, attention_window=4, pad_token_id=1)),
+    "xlm_numbered_parts": ("xlm", "masked", dict(vocab_size=20, emb_dim=16, n_layers=2, n_heads=4, max_position_embeddings=32)),
+    "blenderbot_small_token_norm": ("blenderbot-small", "both", dict(
+        vocab_size=20, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=24,
+        decoder_ffn_dim=24, max_position_embeddings=32, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=1,
+        forced_eos_token_id=None)),
     "lfm2_convolutions": ("lfm2", "causal", TINY | dict(num_hidden_layers=2, conv_bias=True, conv_L_cache=3, layer_types=["conv", "full_attention"])),
     "lfm2_moe_corrected": ("lfm2_moe", "causal", TINY | dict(
         num_hidden_layers=2, num_dense_layers=1, num_experts=3, num_experts_per_tok=2, moe_intermediate_size=8, layer_types=["conv", "full_attention"])),
@@ -129,8 +154,8 @@ def family(folder, row):
             os.remove(f"{folder}/checkpoint/{other}")
     ids, decoder_ids = [[7, 12, 8, 13, 15, 15, 16, 15, 10]], [[1, 12, 8, 5]]
     tensors, _ = models.wanted(name, kind, folder + "/checkpoint", torch.tensor(ids), torch.tensor(decoder_ids), None)
-    # Marian's table of sines holds single numbers there, and shares of LFM 2's experts sum to less than 1 by 10⁻⁶.
-    dtype = "float32" if name in ("marian", "lfm2_moe") else "float64"
+    # Marian's table of sines holds single numbers there.
+    dtype = "float32" if name == "marian" else "float64"
     document = {"model": "checkpoint", "token_ids": ids, "logits": True, "dtype": dtype}
     if kind == "both":
         document["decoder_token_ids"] = decoder_ids
