@@ -120,7 +120,21 @@ constexpr std::string_view architectures = R"json({
   "names": {"query_norm": null, "key_norm": null, "before_feed_forward": "post_attention_norm", "gate": "ffn_gate", "up": "ffn_up", "down": "ffn_down",
     "router_correction": "exp_probs_b.bias",
     "shared_gate": "ffn_gate_shexp", "shared_up": "ffn_up_shexp", "shared_down": "ffn_down_shexp"}}},
-"dots1": {"like": "glm4moe", "family": "dots1", "row": {"names": {"before_feed_forward": "ffn_norm"}}}
+"dots1": {"like": "glm4moe", "family": "dots1", "row": {"names": {"before_feed_forward": "ffn_norm"}}},
+"ernie4_5-moe": {"like": "dots1", "family": "ernie4_5_moe", "row": {"rotary": {"width_keys": null},
+  "experts": {"normalised_keys": null, "count_keys": ["num_local_experts"], "chosen_keys": ["num_experts_per_tok"],
+    "first_keys": ["first_k_dense_replace"], "last_keys": null}, "cases": [
+    {"key": "n_shared_experts", "is": 0, "row": {"names": {"shared_gate": null, "shared_up": null, "shared_down": null}}}],
+  "names": {"query_norm": null, "key_norm": null}}},
+"afmoe": {"like": "dots1", "family": "afmoe", "row": {"embedding_scale": "root_of_width", "embedding_scale_keys": null, "cases": null,
+  "experts": {"scale_keys": ["routed_scaling_factor"], "first_keys": ["first_k_dense_replace"]},
+  "names": {"query_norm": "attn_q_norm", "key_norm": "attn_k_norm", "attention_gate": "attn_gate",
+    "after_attention": "post_attention_norm", "after_feed_forward": "post_ffw_norm"}}},
+"lfm2": {"like": "qwen3", "family": "lfm2", "row": {"names": {"final_norm": "token_embd_norm", "mixer_in": "shortconv.in_proj",
+  "mixer_convolution": "shortconv.conv", "mixer_output": "shortconv.out_proj"}}},
+"lfm2moe": {"like": "lfm2", "family": "lfm2_moe", "row": {"cases": null, "experts": {"first_keys": ["first_k_dense_replace"]},
+  "names": {"router": "ffn_gate_inp", "router_correction": "exp_probs_b.bias", "expert_gate": "ffn_gate_exps", "expert_up": "ffn_up_exps",
+    "expert_down": "ffn_down_exps", "expert_gate_up": null}}}
 })json";
 
 const JsonValue& gguf_table() {
@@ -210,8 +224,7 @@ class ConfigurationWriter {
     layers_ = keys_.needed("block_count");
     integer(json, "hidden_size", width_);
     integer(json, "num_attention_heads", heads_);
-    integer(json, "num_key_value_heads",
-            keys_.same_number("attention.head_count_kv").value_or(heads_));
+    key_heads(json);
     integer(json, "head_dim", head_width_);
     integer(json, "num_hidden_layers", layers_);
     if (const auto decoder = keys_.number("decoder_block_count")) {
@@ -224,6 +237,23 @@ class ConfigurationWriter {
     longest_ = keys_.number("context_length");
     if (longest_) integer(json, "max_position_embeddings", *longest_);
     json.member("tie_word_embeddings", !find("output.weight").has_value());
+  }
+
+  // Layers without key heads have a convolution in place of an attention.
+  void key_heads(JsonWriter& json) {
+    if (!family_.starts_with("lfm2")) {
+      integer(json, "num_key_value_heads",
+              keys_.same_number("attention.head_count_kv").value_or(heads_));
+      return;
+    }
+    const std::vector<double> all = keys_.numbers("attention.head_count_kv");
+    const double most = all.empty() ? heads_ : *std::ranges::max_element(all);
+    integer(json, "num_key_value_heads", most);
+    integer(json, "conv_L_cache", keys_.needed("shortconv.l_cache"));
+    if (all.size() < 2) return;
+    json.array("layer_types", all, [&](double heads) {
+      json.value(heads > 0 ? "full_attention" : "conv");
+    });
   }
 
   void rules(JsonWriter& json) {
@@ -301,7 +331,9 @@ class ConfigurationWriter {
     if (!count || *count <= 0) return;
     integer(json, "num_local_experts", *count);
     integer(json, "num_experts_per_tok", keys_.needed("expert_used_count"));
-    if (family_ != "glm4_moe" && family_ != "dots1") return;
+    constexpr std::array<std::string_view, 5> described{"glm4_moe", "dots1", "afmoe", "ernie4_5_moe",
+                                                        "lfm2_moe"};
+    if (std::ranges::count(described, family_) == 0) return;
     if (const auto normed = keys_.boolean("expert_weights_norm")) {
       json.member("norm_topk_prob", *normed);
     }
@@ -317,8 +349,9 @@ class ConfigurationWriter {
   // Windows of the families that have some; which layers do is a pattern, or a truth for each
   // layer.
   void windows(JsonWriter& json) {
-    constexpr std::array<std::string_view, 8> windowed{
-        "gemma2", "gemma3_text", "phi3", "gpt_oss", "olmo3", "cohere2", "exaone4", "modernbert"};
+    constexpr std::array<std::string_view, 9> windowed{"gemma2",  "gemma3_text", "phi3",
+                                                       "gpt_oss", "olmo3",       "cohere2",
+                                                       "exaone4", "modernbert",  "afmoe"};
     if (std::ranges::count(windowed, family_) == 0) return;
     const auto window = keys_.number("attention.sliding_window");
     if (window && *window > 0) {

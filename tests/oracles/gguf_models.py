@@ -20,7 +20,7 @@ NAMES = {
     "hunyuan-moe": ("hunyuan_v1_moe", ""), "glm4": ("glm4", ""), "starcoder2": ("starcoder2", ""), "starcoder": ("gpt_bigcode", "turned"),
     "stablelm": ("stablelm", ""), "command-r": ("cohere", ""), "cohere2": ("cohere2", ""), "gemma-embedding": ("gemma3_text", "plus_one"),
     "eurobert": ("eurobert", ""), "modern-bert": ("modernbert", ""), "nomic-bert": ("nomic_bert", ""), "minimax-m2": ("minimax_m2", ""), "glm4moe": ("glm4_moe", ""),
-    "dots1": ("dots1", ""), "internlm2": ("internlm3", "pairs"), "llama-embed": ("llama", "pairs"),
+    "dots1": ("dots1", ""), "ernie4_5-moe": ("ernie4_5_moe", ""), "afmoe": ("afmoe", ""), "lfm2": ("lfm2", ""), "lfm2moe": ("lfm2_moe", ""), "internlm2": ("internlm3", "pairs"), "llama-embed": ("llama", "pairs"),
 }
 BOTH_SIDES = ("gemma-embedding", "llama-embed")
 HEADLESS = BOTH_SIDES + ("eurobert", "modern-bert", "nomic-bert")
@@ -35,6 +35,8 @@ FIXED = {  # what files do not say
     "command-r": {"tie_word_embeddings": True}, "cohere2": {"tie_word_embeddings": True, "layer_types": None, "num_hidden_layers": 5},
     # A window that no layer has takes rotation from all, which no key of a file tells.
     "exaone4": {"sliding_window": 3, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
+    "afmoe": {"mup_enabled": True}, "lfm2moe": {"norm_topk_prob": True, "use_expert_bias": True, "routed_scaling_factor": 1.0},
+    "ernie4_5-moe": {"moe_layer_end_index": -1},
     "glm4moe": {"n_group": 1, "topk_group": 1}, "hunyuan-moe": {"moe_topk": 2},
 }
 
@@ -71,11 +73,15 @@ def keys(writer, config, architecture):
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_hidden_layers)
     writer.add_head_count(heads)
-    writer.add_head_count_kv(1 if architecture == "starcoder" else get("num_key_value_heads") or heads)
+    own_keys = 1 if architecture == "starcoder" else get("num_key_value_heads") or heads
+    if architecture.startswith("lfm2"):
+        own_keys = [own_keys if kind == "full_attention" else 0 for kind in config.layer_types]
+        writer.add_shortconv_l_cache(config.conv_L_cache)
+    writer.add_head_count_kv(own_keys)
     writer.add_key_length(head)
     writer.add_value_length(head)
     writer.add_context_length(get("max_position_embeddings"))
-    rms = getattr(config, "rms_norm_eps", None)
+    rms = getattr(config, "norm_eps" if architecture.startswith("lfm2") else "rms_norm_eps", None)
     if rms is not None:
         writer.add_layer_norm_rms_eps(rms)
     else:
@@ -98,10 +104,10 @@ def keys(writer, config, architecture):
             window = config.to_dict()["sliding_window"]
         writer.add_sliding_window(window)
         writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in types])
-    count = get("num_local_experts", "num_experts", "n_routed_experts")
+    count = get("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
     if count:
         writer.add_expert_count(count)
-        writer.add_expert_used_count(get("num_experts_per_tok", "moe_topk"))
+        writer.add_expert_used_count(get("num_experts_per_tok", "moe_topk", "moe_k"))
         writer.add_expert_feed_forward_length(24)
     if architecture in ("glm4moe", "dots1"):
         writer.add_expert_weights_norm(config.norm_topk_prob)
@@ -109,6 +115,13 @@ def keys(writer, config, architecture):
         writer.add_expert_shared_count(config.n_shared_experts)
         writer.add_leading_dense_block_count(config.first_k_dense_replace)
         writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    if architecture in ("afmoe", "lfm2moe", "ernie4_5-moe"):
+        writer.add_leading_dense_block_count(get("num_dense_layers", "moe_layer_start_index") or 0)
+    if architecture == "afmoe":
+        writer.add_expert_weights_norm(True)
+        writer.add_expert_weights_scale(config.route_scale)
+    if architecture in ("afmoe", "ernie4_5-moe"):
+        writer.add_expert_shared_count(get("num_shared_experts", "moe_num_shared_experts") or 0)
     if architecture.startswith("granite"):
         writer.add_embedding_scale(config.embedding_multiplier)
         writer.add_residual_scale(config.residual_multiplier)
@@ -138,6 +151,9 @@ def convert(architecture, config, tensors, path, change):
             continue
         own = own.replace("score_correction_bias", "score_correction.bias") if architecture != "minimax-m2" else own.replace("_correction_bias", "_correction.bias")
         own = re.sub(r"^model\.decoder\.", "", own)
+        own = re.sub(r"(expert_bias|e_score_correction_bias)$", lambda found: found[0].replace("_correction_bias", "_correction.bias").replace("expert_bias", "expert_bias.bias"), own)
+        if own.endswith("conv.conv.weight"):
+            tensor = tensor.squeeze(1)
         spellings = (own, "model." + own, own.partition(".")[2])
         to = next(filter(None, (names.get_name(name, try_suffixes=(".weight", ".bias")) for name in spellings)), None)
         if to is None:
