@@ -58,8 +58,10 @@ constexpr auto class_rows = std::to_array<ClassRow>({
     {Task::sequence, "eurobert", Reads::mean_of_logits, "dense", "gelu", "", "classifier"},
     {Task::sequence, "bart,mbart,mvp,plbart,t5,mt5,umt5", Reads::end,
      "classification_head.dense", "tanh", "", "classification_head.out_proj"},
+    {Task::sequence, "t5gemma", Reads::last, "", "", "", "score.out_proj"},
     {Task::sequence, "", Reads::last, "", "", "", "score"},
     {Task::token, "modernbert", Reads::each, "head.dense", "classifier_activation", "head.norm", "classifier"},
+    {Task::token, "t5gemma", Reads::each, "", "", "", "score.out_proj"},
     {Task::token, "", Reads::each, "", "", "", "classifier,score"},
     {Task::question, "modernbert", Reads::each, "head.dense", "classifier_activation", "head.norm", "classifier"},
     {Task::question, "", Reads::each, "", "", "", "qa_outputs"},
@@ -349,7 +351,9 @@ std::vector<std::pair<std::size_t, double>> Classifier::read_positions(
   switch (model_->classifier->reads) {
     case Reads::last: {
       const auto is_text = [&](std::int64_t id) { return id != model_->pad_id; };
-      return {{last_that(is_text).value_or(0), 1}};
+      const std::size_t last = last_that(is_text).value_or(0);
+      // A decoder reads the text one token later.
+      return {{std::min(last + (model_->encoder_decoder() ? 1U : 0U), length - 1), 1}};
     }
     case Reads::end: {
       const auto end = model_->classifier->end_id;

@@ -26,9 +26,6 @@ TASKS = {name: getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES") for nam
 ELSEWHERE = {
     "DeiTForImageClassificationWithTeacher": "two heads",
     "ViTMSNForImageClassification": "its file has tensors behind a prefix and others without it",
-    "MT5ForTokenClassification": "an encoder alone", "T5ForTokenClassification": "an encoder alone",
-    "UMT5ForTokenClassification": "an encoder alone",
-    "T5GemmaForSequenceClassification": "its head is its own", "T5GemmaForTokenClassification": "its head is its own",
 }
 
 def classes():
@@ -63,6 +60,8 @@ def hold(name, draw, rng, folder, options):
             options["classifier_pooling"] = "cls"
     if task == "MULTIPLE_CHOICE" or family in ("t5", "mt5", "umt5"):
         options["eos_token_id"] = END
+    if family == "t5gemma":
+        options["is_encoder_decoder"] = pick(True, False)
     pad = options.get("pad_token_id")
     torch.manual_seed(draw)
     labels = {key: options.pop(key) for key in ("id2label", "label2id") if vision and key in options}
