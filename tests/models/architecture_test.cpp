@@ -354,7 +354,7 @@ TEST_CASE("a row that says what is not known, or names no tensors, is refused") 
   };
   CHECK(refused(R"({"like": "llama", "norm": "batch"})") ==
         "the row says \"norm\": \"batch\"\n  where: /norm\n"
-        "  help:  known: layer, layer_bare, layer_plus_one, rms, rms_plus_one");
+        "  help:  known: layer, layer_bare, layer_plus_one, rms, rms_bare, rms_plus_one");
   CHECK(refused(R"({"like": "llama", "norm": 5})") ==
         "expected a string, found a number\n  where: /norm\n"
         "  help:  model_row() gives a row as it should be");
