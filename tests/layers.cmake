@@ -29,9 +29,9 @@ set(images_layers tensor support)
 set(models_layers images layers tokens report io attention kernels tensor support)
 # The passes of models taken apart.
 set(why_layers models images layers tokens report io attention kernels tensor support)
-# The way of a document: each room sees those before it.
-set(document_layers models images layers tokens plot report io attention kernels tensor support)
-set(result_layers document why ${document_layers})
+# The way of a document: each room sees those before it. It says what of a model is split.
+set(document_layers why models images layers tokens plot report io attention kernels tensor support)
+set(result_layers document ${document_layers})
 set(maps_layers result statistics ${result_layers})
 set(pictures_layers maps ${maps_layers})
 set(run_layers pictures ${pictures_layers})

@@ -43,11 +43,20 @@ struct DocumentOptions {
   std::optional<std::vector<std::size_t>>
       layers;           ///< the model's layers with weights; absent = all
   bool logits = false;  ///< whether the model's logits are results
+  /// Head whose scores are split in each text, as in WhyOptions, and the query and key of these;
+  /// the query is that of logits too.
+  std::optional<std::string> why;
+  std::optional<std::size_t> why_query, why_key;
+  /// Tokens whose logits are split, as in WhyOptions, and those whose logits are taken away from
+  /// these: one for all texts, or one for each. Empty = none.
+  std::vector<std::string> logit, against_logit;
   /// Heads that are off before the output projection, as in WhyOptions::head: "5.1", "cross.5.1".
   std::vector<std::string> heads_off;
-  /// Numbers in the place of their outputs: "zero" or "mean", over all tokens of the texts.
+  /// Numbers in the place of their outputs: "zero", or "mean" over all tokens of the texts, or
+  /// "mean_by_position".
   std::optional<std::string> ablate;
-  std::optional<std::string> patch;  ///< text that the output of a part of the model comes from
+  std::vector<std::string> ablate_over;  ///< texts of these means; empty = those that are read
+  std::optional<std::string> patch;      ///< text that the output of a part of the model comes from
   /// Parts that come from it: "2.1", "2.attention", "2.feed_forward", "2.residual:3,4",
   /// "embedding".
   std::vector<std::string> patch_at;

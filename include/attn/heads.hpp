@@ -58,6 +58,10 @@ struct HeadsOptions {
   /// part. Empty = heads.
   std::vector<PatchedPart> sweep;
   bool by_position = false;  ///< whether parts of heads are patched position by position
+  /// Whether paths are patched: from each head to the logits and to queries, keys and values of
+  /// later heads. `receivers`: those where paths end, "logits" or heads such as "3.1"; empty = all.
+  bool paths = false;
+  std::vector<std::string> receivers;
   /// Folder of tensors, tables and pictures; absent = nothing is written.
   std::optional<std::filesystem::path> out;
   bool plots = false;      ///< whether pictures are drawn into `out`
@@ -65,6 +69,8 @@ struct HeadsOptions {
   PictureFormat format = PictureFormat::png;
   PlotOptions plot;
   HeadsTable table;
+  /// Called with the passes of a patch of paths that are finished, and their number.
+  std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
 /// The statistics of one attention: a row for each head, a column for each of head_statistics().
@@ -101,13 +107,25 @@ struct PatchSweep {
   bool by_position = false;
   std::vector<std::string> rows;             ///< "0", "decoder.0"… or "0.1"…
   std::vector<std::vector<double>> patched;  ///< the difference by row and column
+  /// Standard errors of the effects, where these are means over texts; else empty.
+  std::vector<std::vector<double>> errors = {};
+};
+
+/// The difference of two logits at the last position, if one path between parts of the model
+/// carries what it carries in the other text.
+struct HeadPath {
+  std::string from, to;  ///< "1.1", and "3.0" or "logits"
+  std::string input;     ///< of that head: "query", "key" or "value"; empty of the logits
+  double difference = 0;
 };
 
 /// Effects of parts of a model on the difference of two logits.
 struct HeadPatches {
-  std::string token, other;    ///< the logit of the first minus that of the second
+  std::string token, other;    ///< the logit of the first minus that of the second; empty of means
   double own = 0, source = 0;  ///< the difference in the text, and in the other text
   std::vector<PatchSweep> sweeps;
+  std::vector<HeadPath> paths = {};
+  std::optional<std::size_t> texts = {};  ///< over which these are means; absent = of one text
 };
 
 /// Results of the induction test: a row for each head with the weights on the previous token, on

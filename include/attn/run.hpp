@@ -20,7 +20,6 @@
 #include "attn/plot.hpp"
 #include "attn/spec.hpp"
 #include "attn/tensor.hpp"
-#include "attn/why.hpp"
 #include "attn/written_file.hpp"
 
 namespace attn {
@@ -56,7 +55,6 @@ struct RunOptions {
   /// `selection`, the head of each attention that tells most is: the one whose weights are least
   /// explained by the key alone and by the distance alone.
   std::size_t sample = 0, head = 0;
-  WhyOptions why;  ///< of a model's scores and logits in the sample, split among their parts
   std::vector<PlotKind> plots{PlotKind::heatmap, PlotKind::dimensions};
   /// Whether `plots` were asked for. Otherwise the sizes of a model's tensors are not drawn.
   bool plots_chosen = false;
@@ -110,7 +108,8 @@ struct RunReport {
   std::vector<std::string> recovered;  ///< for each sample the tokens nearest to its embeddings
   std::vector<std::string> recovered_texts;  ///< these put together to words
   std::optional<ModelReport> model;          ///< of Kind::model
-  std::shared_ptr<const RunSplits> splits;   ///< of RunOptions::why; see explain_splits()
+  /// Of each text, what the document splits; see explain_splits().
+  std::vector<std::shared_ptr<const RunSplits>> splits;
   std::vector<std::string> warnings;
   /// Why pictures that were asked for are not there: an error of each, whose place is its file.
   std::vector<Error> failed_pictures;

@@ -52,7 +52,7 @@ void describe(const PlotOptions& plot, Description& description) {
 
 void describe(const RunOptions& run, Description& description) {
   const auto& [document, out, answer, answer_in_one_line, only, stages, weights, reported_weights,
-               timing, provenance, tensors, sync, sample, head, why, plots, plots_chosen,
+               timing, provenance, tensors, sync, sample, head, plots, plots_chosen,
                most_weights_for_heatmap, selection, format, plot, foresee, progress] = run;
   // Folders, reports and observers do not change the bytes of a result.
   static_cast<void>(out);
@@ -73,8 +73,6 @@ void describe(const RunOptions& run, Description& description) {
   description.add("RunOptions::plots", plots, plots_chosen, most_weights_for_heatmap);
   description.add("RunOptions::format", format);
   description.add("RunOptions::only", only);
-  if (why)
-    description.add("WhyOptions", why.head, why.query, why.key, why.logit, why.against_logit);
   describe(selection, description);
   describe(plot, description);
 }

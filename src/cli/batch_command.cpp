@@ -124,6 +124,7 @@ int compute(const GivenToBatch& given) {
   if (given.merge) return merge(given);
   BatchOptions options = given.options;
   options.run.document.threads = options.run.plot.figure.threads = given.common.threads;
+  take_query_of_split(options.run);
   if (FileAccess& files = options.run.document.files; files.restrict_to) {
     // Untrusted documents.
     constexpr double most_work = 1e12, most_seconds = 60;
@@ -176,6 +177,7 @@ Command batch_command() {
       [given = given.get()](const std::string& text) { given->shard = shard_of(text); });
   flags.text("--merge", given->merge, "DIR", translated("Join the summaries of all shards in DIR"));
   add_results(flags, options.run);
+  add_splits(flags, options.run.document);
   add_common(flags, given->common, translated("Threads for each document (default 1)"));
   return command;
 }

@@ -85,6 +85,10 @@ struct LogitNames {
 void add_logits(Flags& flags, LogitNames to, const std::string& meaning);
 /// Adds these and --key, the choice of the numbers of a model that are split into parts.
 void add_why(Flags& flags, LogitNames logits, std::optional<std::size_t>& key);
+/// Adds --why, these, each of which may be given for each text, and --key, for documents.
+void add_splits(Flags& flags, DocumentOptions& options);
+/// Makes --query choose the query of a split, where flags ask for one, in place of the pictures'.
+void take_query_of_split(RunOptions& options);
 
 /// Takes a layer of a document or of maps, "3" or "encoder.3"; returns whether the text names one.
 bool take_layer(const std::string& text, ExplainOptions& options);

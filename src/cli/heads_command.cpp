@@ -32,6 +32,9 @@ struct GivenHeads {
 int read_one(HeadsOptions options, const GivenHeads& given) {
   ProgressLine progress(given.common.quiet);
   show_generation(options.document, progress);
+  options.progress = [&progress](std::size_t done, std::size_t all) {
+    progress.show([&] { return translated("{1} of {2} passes", done, all); });
+  };
   const HeadsOutcome outcome = read_heads(options);
   progress.clear();
   if (given.common.quiet) return 0;
@@ -240,6 +243,16 @@ void add_analyses(Flags& flags, HeadsOptions& options) {
            [&](std::size_t at) { options.sweep.push_back(patched_parts()[at].part); });
   flags.toggle("--by-position", options.by_position,
                translated("Patch parts of heads at each position by itself"));
+  flags
+      .add("--paths", "END,…",
+           translated("With --patch and without --at: patch each path from a head to the logits or "
+                      "to another head's queries, keys and values (default: all ends); ends are "
+                      "logits and heads such as 3.1"),
+           [&options](const std::string& text) {
+             options.paths = true;
+             if (!text.empty()) options.receivers = comma_separated(text);
+           })
+      .optional_value = true;
 }
 
 // Readings of many texts: which of them, and how much of them stays. The output's group begins

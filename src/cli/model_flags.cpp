@@ -119,8 +119,15 @@ void add_model(Flags& flags, DocumentOptions& options) {
   flags
       .text("--ablate", options.ablate, "WAY",
             translated("Replace the output of the heads of --heads-off by zero, or by its mean "
-                       "over all tokens of the texts (default zero)"))
-      .words = {"zero", "mean"};
+                       "over all tokens of the texts, or at each position: mean_by_position "
+                       "(default zero)"))
+      .words = {"zero", "mean", "mean_by_position"};
+  flags
+      .add("--ablate-over", "TEXT",
+           translated("Text over which the mean of --ablate is taken, in place of the texts that "
+                      "are read; repeatable"),
+           [&](const std::string& text) { options.ablate_over.push_back(text); })
+      .repeats = true;
   flags.text("--patch", options.patch, "OTHER",
              translated("Activation patching: take the output of --at from this text"));
   flags
@@ -212,13 +219,50 @@ void add_logits(Flags& flags, LogitNames to, const std::string& meaning) {
             });
 }
 
+namespace {
+
+void add_key(Flags& flags, std::optional<std::size_t>& key) {
+  flags.add("--key", "N", translated("Key whose scores are split, counted from 0"),
+            [&key](const std::string& text) { key = position_of("--key", text); });
+  flags.need({"--key"}, {"--why"});
+}
+
+}  // namespace
+
 void add_why(Flags& flags, LogitNames logits, std::optional<std::size_t>& key) {
   add_logits(flags, logits,
              translated("Split the logit of a token, by its text or id, among heads, feed-forwards "
                         "and the tokens that heads read (default: the likeliest token)"));
-  flags.add("--key", "N", translated("Key whose scores are split, counted from 0"),
-            [&key](const std::string& text) { key = position_of("--key", text); });
-  flags.need({"--key"}, {"--why"});
+  add_key(flags, key);
+}
+
+void add_splits(Flags& flags, DocumentOptions& options) {
+  flags.begin_group(FlagGroup::model);
+  flags.text(
+      "--why", options.why, "LAYER.HEAD",
+      translated("Split the scores of a head of a model among what the layers before it wrote"));
+  Flag& logit = flags.add(
+      "--logit", "TOKEN",
+      translated("Split the logit of a token, by its text or id, among heads, feed-forwards and "
+                 "the tokens that heads read (default: the likeliest token); given several times, "
+                 "one for each text"),
+      [&options](const std::string& text) { options.logit.push_back(text); });
+  logit.optional_value = logit.repeats = true;
+  flags
+      .add("--against-logit", "TOKEN",
+           translated("Take the logit of this token away from that of --logit, so that the "
+                      "difference counts; given several times, one for each text"),
+           [&options](const std::string& text) { options.against_logit.push_back(text); })
+      .repeats = true;
+  add_key(flags, options.why_key);
+}
+
+void take_query_of_split(RunOptions& options) {
+  DocumentOptions& document = options.document;
+  const bool splits = document.why || !document.logit.empty() || !document.against_logit.empty();
+  if (!splits || !options.selection.query) return;
+  document.why_query = position_of("--query", *options.selection.query);
+  options.selection.query.reset();
 }
 
 }  // namespace attn::cli

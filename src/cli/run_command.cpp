@@ -111,7 +111,9 @@ int report(RunOutcome& outcome, const GivenToRun& given, bool answering,
                           : terminal_lines(with_flags(report_text(outcome, report_columns()))));
   if (given.show) print(drawn(outcome, terminal));
   for (const RunReport& one : outcome.reports) {
-    if (one.splits && !given.common.json) print("\n" + terminal_lines(explain_splits(*one.splits)));
+    for (const auto& splits : one.splits) {
+      if (!given.common.json) print("\n" + terminal_lines(explain_splits(*splits)));
+    }
   }
   return exit_code;
 }
@@ -121,11 +123,7 @@ int compute(const GivenToRun& given) {
   const bool answering = answers_alone(given);
   refuse_picture_name(given.options);
   RunOptions options = given.options;
-  // --query chooses the query of a split where there is one, else that of the pictures.
-  if (options.why && options.selection.query) {
-    options.why.query = position_of("--query", *options.selection.query);
-    options.selection.query.reset();
-  }
+  take_query_of_split(options);
   if (answering) options.answer = print_result;
   options.reported_weights = given.show;
   options.document.threads = options.plot.figure.threads = common.threads;
@@ -164,12 +162,7 @@ Command run_command() {
                   [given] { return compute(*given); }};
   add_document(command.flags, given->options.document);
   add_results(command.flags, given->options, &given->page);
-  WhyOptions& why = given->options.why;
-  command.flags.begin_group(FlagGroup::model);
-  command.flags.text(
-      "--why", why.head, "LAYER.HEAD",
-      translated("Split the scores of a head of a model among what the layers before it wrote"));
-  add_why(command.flags, {why.logit, why.against_logit}, why.key);
+  add_splits(command.flags, given->options.document);
   command.flags.begin_group(FlagGroup::output);
   command.flags.text("--gradient", given->options.document.gradient, "FILE",
                      translated("Gradient of the output; the gradients of everything it was "

@@ -301,11 +301,11 @@ std::vector<Setting> settings(
     const DocumentOptions& options,
     const std::function<std::string(const std::filesystem::path&)>& place) {
   // Naming all members makes a new member a compile error until it is set too.
-  const auto& [input, model, architecture, adapter, texts, images, layers, logits, heads_off,
-               ablate, patch, patch_at, generate, continued, parts, parts_between_special_tokens,
-               prompt, truncate, chat, token_ids, attention, dtype, heads, scale, seed, valid_lens,
-               pool, causal, score, where, weight, tables, gradient, threads, files, generated] =
-      options;
+  const auto& [input, model, architecture, adapter, texts, images, layers, logits, why, why_query,
+               why_key, logit, against_logit, heads_off, ablate, ablate_over, patch, patch_at,
+               generate, continued, parts, parts_between_special_tokens, prompt, truncate, chat,
+               token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score,
+               where, weight, tables, gradient, threads, files, generated] = options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
@@ -330,11 +330,20 @@ std::vector<Setting> settings(
   }
   if (layers) set("DocumentOptions::layers", json(*layers));
   if (logits) set("DocumentOptions::logits", json(true));
+  if (why) set("DocumentOptions::why", json(*why), "why", "head");
+  if (why_query) set("DocumentOptions::why_query", json(*why_query), "why", "query");
+  if (why_key) set("DocumentOptions::why_key", json(*why_key), "why", "key");
+  const auto set_of_texts = [&](const char* field, const std::vector<std::string>& texts_of) {
+    if (!texts_of.empty()) set(field, texts_of.size() == 1 ? json(texts_of[0]) : json(texts_of));
+  };
+  set_of_texts("DocumentOptions::logit", logit);
+  set_of_texts("DocumentOptions::against_logit", against_logit);
   for (const auto& [layer, without] : heads_by_layer(heads_off)) {
     set("DocumentOptions::heads_off", without ? json(*without) : json(std::string("all")),
         "heads_off", layer);
   }
   if (ablate) set("DocumentOptions::ablate", json(*ablate));
+  if (!ablate_over.empty()) set("DocumentOptions::ablate_over", json(ablate_over));
   if (patch) set("DocumentOptions::patch", json(*patch), "patch", "text");
   if (!patch_at.empty()) {
     set("DocumentOptions::patch_at", patch_at.size() == 1 ? json(patch_at.front()) : json(patch_at),

@@ -138,7 +138,10 @@ constexpr Schema tensor = FieldType<Tensor>::schema, string = FieldType<std::str
                  truth = FieldType<bool>::schema, count = FieldType<std::size_t>::schema,
                  positive_number = R"("type": "number", "exclusiveMinimum": 0)";
 
-constexpr std::array<DocumentKey, 77> keys{{
+constexpr Schema one_or_several_strings =
+    R"("oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])";
+
+constexpr std::array<DocumentKey, 81> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -164,12 +167,26 @@ constexpr std::array<DocumentKey, 77> keys{{
      to_translate("folder or tokenizer.json of a decoder whose vocabulary is not the encoder's"),
      string},
     {"logits", model, to_translate("true: write the logits of each position too"), truth},
+    {"why", model,
+     to_translate("the head whose scores are split among what the layers before it wrote, and the "
+                  "query and key of these"),
+     R"("type": "object", "additionalProperties": false, "properties": {"head": {"type": "string"}, "query": {"type": "integer", "minimum": 0}, "key": {"type": "integer", "minimum": 0}})"},
+    {"logit", model,
+     to_translate("a token whose logit is split among the parts of the model, or one for each "
+                  "text; an empty text for the likeliest"),
+     one_or_several_strings},
+    {"against_logit", model,
+     to_translate("a token whose logit is taken away from that one, or one for each text"),
+     one_or_several_strings},
     {"heads_off", model,
      to_translate("heads by layer whose outputs are zeros before the output projection"),
      R"("type": "object", "additionalProperties": {"oneOf": [{"const": "all"}, {"type": "array", "items": {"type": "integer", "minimum": 0}}]})"},
     {"ablate", model,
-     to_translate("\"mean\": heads that are off write their mean over all tokens, not zeros"),
-     R"("enum": ["zero", "mean"])"},
+     to_translate("\"mean\" or \"mean_by_position\": heads that are off write their mean over all "
+                  "tokens, or at each position, not zeros"),
+     R"("enum": ["zero", "mean", "mean_by_position"])"},
+    {"ablate_over", model, to_translate("texts over which these means are taken"),
+     R"("type": "array", "minItems": 1, "items": {"type": "string"})"},
     {"patch", model,
      to_translate("another text, and the parts of the model whose outputs are taken from it"),
      R"("type": "object", "additionalProperties": false, "properties": {"text": {"type": "string"}, "token_ids": {"type": "array", "items": {"type": "integer", "minimum": 0}}, "at": {"oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]}})"},

@@ -16,6 +16,7 @@
 #include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
+#include "why/why.hpp"
 
 namespace attn {
 
@@ -127,13 +128,49 @@ void read_heads_off(const JsonValue& root, ModelRequest& request) {
   }
 }
 
-void read_ablation(const JsonValue& root, ModelRequest& request) {
-  const JsonValue* value = root.find("ablate");
-  if (value == nullptr) return;
+namespace {
+
+// The ids of a text of its own, which is read in the place of others.
+std::vector<std::int64_t> ids_of_text(const JsonValue& text, const std::string& place,
+                                      bool special_tokens, const ModelFolder& folder) {
+  if (folder.no_tokenizer) throw *folder.no_tokenizer;
+  std::vector<std::int64_t> ids;
+  for (const TextToken& token :
+       folder.tokenizer->encode(expect_string(text, place), std::nullopt, special_tokens, place)) {
+    ids.push_back(token.id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+void read_ablation(const JsonValue& root, bool special_tokens, ModelRequest& request) {
   constexpr auto ways =
-      std::to_array<Named<Ablation>>({{"zero", Ablation::zero}, {"mean", Ablation::mean}});
-  request.options.ablation =
-      expect_choice(*value, "/ablate", translated("way to switch heads off"), ways);
+      std::to_array<Named<Ablation>>({{"zero", Ablation::zero},
+                                      {"mean", Ablation::mean},
+                                      {"mean_by_position", Ablation::mean_by_position}});
+  ModelOptions& options = request.options;
+  if (const JsonValue* way = root.find("ablate")) {
+    options.ablation = expect_choice(*way, "/ablate", translated("way to switch heads off"), ways);
+  }
+  const JsonValue* over = root.find("ablate_over");
+  if (over == nullptr) return;
+  if (options.ablation == Ablation::zero) {
+    throw input_error(translated("zeros are no means over texts"), "/ablate_over",
+                      translated("choose a mean by DocumentOptions::ablate, or leave it out"));
+  }
+  if (request.folder->architecture.encoder_decoder() || request.folder->architecture.vision) {
+    throw input_error(translated("means over other texts are those of models of one text"),
+                      "/ablate_over", translated("leave it out"));
+  }
+  if (!over->is(JsonValue::Type::array) || over->size() == 0) {
+    throw input_error(translated("expected texts, found {1}", translated(type_text(*over))),
+                      "/ablate_over", translated("give a list of texts"));
+  }
+  for (std::size_t i = 0; i < over->size(); ++i) {
+    options.reference.push_back(ids_of_text(over->element(i), pointer_to("/ablate_over", i),
+                                            special_tokens, *request.folder));
+  }
 }
 
 void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& request) {
@@ -156,11 +193,7 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
   if (ids != nullptr) {
     patch.ids = read_ids(*ids, "/patch/token_ids").front();
   } else {
-    if (request.folder->no_tokenizer) throw *request.folder->no_tokenizer;
-    for (const TextToken& token : request.folder->tokenizer->encode(
-             expect_string(*text, "/patch/text"), std::nullopt, special_tokens, "/patch/text")) {
-      patch.ids.push_back(token.id);
-    }
+    patch.ids = ids_of_text(*text, "/patch/text", special_tokens, *request.folder);
   }
   const auto add_place = [&](const JsonValue& place, const std::string& where) {
     patch.at.push_back(patch_place(expect_string(place, where), model, where));
@@ -196,6 +229,84 @@ std::vector<std::string> changes_of(const ModelRequest& request) {
     changes.push_back(translated("Changed: {1} comes from another text.", listed(patch->at)));
   }
   return changes;
+}
+
+namespace {
+
+// A text for each sample, of one for all or of as many as there are.
+std::vector<std::string> read_for_each(const JsonValue& value, const std::string& place,
+                                       std::size_t samples) {
+  if (!value.is(JsonValue::Type::array)) {
+    return std::vector(samples, expect_string(value, place));
+  }
+  if (value.size() != samples) {
+    throw input_error(translated("there are {1} tokens for {2} texts", value.size(), samples),
+                      place, translated("give one token for all texts, or one for each"));
+  }
+  std::vector<std::string> texts;
+  for (std::size_t b = 0; b < samples; ++b) {
+    texts.push_back(expect_string(value.element(b), pointer_to(place, b)));
+  }
+  return texts;
+}
+
+// The error of a split at the key that asks for it.
+Error placed_at_key(const Error& error) {
+  constexpr std::pair<std::string_view, const char*> keys[]{
+      {"WhyOptions::head", "/why/head"},
+      {"WhyOptions::query", "/why/query"},
+      {"WhyOptions::key", "/why/key"},
+      {"WhyOptions::logit", "/logit"},
+      {"WhyOptions::against_logit", "/against_logit"}};
+  for (const auto& [field, place] : keys) {
+    if (error.where() == field) return {error.kind(), error.problem(), place, error.help()};
+  }
+  return error;
+}
+
+}  // namespace
+
+void read_why(const JsonValue& root, ModelRequest& request) {
+  const JsonValue *why = root.find("why"), *logit = root.find("logit"),
+                  *against = root.find("against_logit");
+  if (why == nullptr && logit == nullptr && against == nullptr) return;
+  const std::size_t samples = request.texts.ids.size();
+  request.why.resize(samples);
+  if (why != nullptr) {
+    constexpr auto known = std::to_array<std::string_view>({"head", "query", "key"});
+    expect_known_members(expect_object(*why, "/why"), known, "/why");
+    WhyOptions of_all;
+    const auto number = [&](const char* key) -> std::optional<std::size_t> {
+      const JsonValue* value = why->find(key);
+      if (value == nullptr) return std::nullopt;
+      return static_cast<std::size_t>(expect_integer(*value, pointer_to("/why", key), 0));
+    };
+    if (const JsonValue* head = why->find("head")) of_all.head = expect_string(*head, "/why/head");
+    of_all.query = number("query");
+    of_all.key = number("key");
+    request.why.assign(samples, of_all);
+  }
+  const auto read = [&](const JsonValue* value, const char* place,
+                        std::optional<std::string> WhyOptions::*member) {
+    if (value == nullptr) return;
+    std::vector<std::string> texts = read_for_each(*value, place, samples);
+    for (std::size_t b = 0; b < samples; ++b) request.why[b].*member = std::move(texts[b]);
+  };
+  read(logit, "/logit", &WhyOptions::logit);
+  read(against, "/against_logit", &WhyOptions::against_logit);
+  for (std::size_t b = 0; b < samples; ++b) {
+    WhyOptions& own = request.why[b];
+    if (own.against_logit && !own.logit) own.logit = "";
+    if (!own) {
+      throw input_error(translated("the split names neither a head nor a logit"), "/why",
+                        translated("give a head, or DocumentOptions::logit"));
+    }
+    try {
+      check_why(own, *request.folder, request.texts.of_sample(b));
+    } catch (const Error& error) {
+      throw placed_at_key(error);
+    }
+  }
 }
 
 void read_logits(const JsonValue& root, ModelRequest& request) {

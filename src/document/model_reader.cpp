@@ -63,7 +63,7 @@ class ModelReader {
       }
       problems_.attempt([&] { read_layers(root_, request_); });
       problems_.attempt([&] { read_heads_off(root_, request_); });
-      problems_.attempt([&] { read_ablation(root_, request_); });
+      problems_.attempt([&] { read_ablation(root_, values_.special_tokens, request_); });
       if (problems_.errors().size() == before)
         problems_.attempt([&] { read_patch(root_, values_.special_tokens, request_); });
       report_.changes = changes_of(request_);
@@ -76,6 +76,8 @@ class ModelReader {
           request_.parts = read_answer_parts(root_.find("parts"), texts.prompts(), request_);
         });
       }
+      if (problems_.errors().size() == before)
+        problems_.attempt([&] { read_why(root_, request_); });
       if (problems_.errors().size() == before)
         problems_.attempt([&] {
           if (auto warning = texts.not_cut()) plan_.warnings.push_back(std::move(*warning));

@@ -142,8 +142,9 @@ std::string layers_without_map(const ModelRequest& request);
 /// Reads "heads_off".
 void read_heads_off(const JsonValue& root, ModelRequest& request);
 
-/// Reads "ablate".
-void read_ablation(const JsonValue& root, ModelRequest& request);
+/// Reads "ablate" and "ablate_over". `special_tokens`: whether the tokenizer puts them around a
+/// text.
+void read_ablation(const JsonValue& root, bool special_tokens, ModelRequest& request);
 
 /// A sentence for each of "heads_off" and "patch" that the request has.
 std::vector<std::string> changes_of(const ModelRequest& request);
@@ -151,6 +152,10 @@ std::vector<std::string> changes_of(const ModelRequest& request);
 /// Reads "patch", when the texts of the request are known. `special_tokens`: whether the tokenizer
 /// puts them around a text.
 void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& request);
+
+/// Reads "why", "logit" and "against_logit", when the texts of the request are known. Throws as
+/// well for what the model or a text does not have.
+void read_why(const JsonValue& root, ModelRequest& request);
 
 /// Reads "logits". Throws as well if they are wanted and the file has no head that gives them.
 void read_logits(const JsonValue& root, ModelRequest& request);

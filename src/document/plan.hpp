@@ -13,6 +13,7 @@
 #include "attn/io.hpp"
 #include "attn/layers.hpp"
 #include "attn/model.hpp"
+#include "attn/why.hpp"
 
 #include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
@@ -52,6 +53,7 @@ struct ModelRequest {
   std::vector<std::size_t> prompts;  ///< tokens of each sample's
   std::optional<Pooling> pool;       ///< of the weights of all attentions
   AnswerParts parts;                 ///< of an answer
+  std::vector<WhyOptions> why;       ///< what is split in each text; empty = nothing
 
   ModelPass pass() const { return {folder->architecture, folder->weights, texts, options}; }
 };

@@ -271,7 +271,10 @@ ExplainOutcome explained_document(const ExplainOptions& options, const Document&
     choose_steps(sketch, DType::float64, options.document.threads);
   });
   std::vector<KindExplanation> explained;
-  if (options.why || options.logit) return explain_why(options, document, plans.front());
+  const ModelRequest* const model = model_of(plans.front());
+  if (options.why || options.logit || (model != nullptr && !model->why.empty())) {
+    return explain_why(options, document, plans.front());
+  }
   if (options.format == ExplanationFormat::csv) {
     throw Error(ErrorKind::usage, translated("CSV is written of splits alone"),
                 "ExplainOptions::format", translated("split a score or a logit, or choose JSON"));

@@ -47,7 +47,7 @@ class ModelWalk {
       throw input_error(
           translated("layers whose attention stands beside another mixer of tokens are not "
                      "explained step by step"),
-          "/model", translated("run computes them, and RunOptions::why splits their scores"));
+          "/model", translated("run computes them, and DocumentOptions::why splits their scores"));
     }
   }
 

@@ -404,9 +404,14 @@ class WhyExplanation {
   ExplainOutcome explain() {
     check();
     const ModelRequest& request = *model_of(plan_);
-    const Architecture& model = request.folder->architecture;
     const ModelTexts text = request.texts.of_sample(options_.sample);
-    WhySplits splits = split(choice(model, text), *request.folder, text, request.options);
+    const WhyOptions chosen = choice(request, text);
+    if (options_.format == ExplanationFormat::csv && chosen.head && chosen.logit) {
+      throw Error(ErrorKind::usage, translated("one CSV table holds one split"),
+                  options_.logit ? "ExplainOptions::why" : "/why",
+                  translated("split the scores or the logit"));
+    }
+    WhySplits splits = split(chosen, *request.folder, text, request.options);
     ExplainOutcome outcome;
     outcome.warnings = plan_.warnings;
     if (options_.format == ExplanationFormat::csv) {
@@ -442,10 +447,6 @@ class WhyExplanation {
       throw Error(ErrorKind::usage, translated("a split is of one query, without analyses"), field,
                   translated("choose one query, and leave analyses out"));
     }
-    if (options_.format == ExplanationFormat::csv && options_.why && options_.logit) {
-      throw Error(ErrorKind::usage, translated("one CSV table holds one split"), field,
-                  translated("split the scores or the logit"));
-    }
     const std::size_t samples = request->texts.ids.size();
     if (options_.sample >= samples) {
       throw input_error(
@@ -469,13 +470,16 @@ class WhyExplanation {
     return options_.query;
   }
 
-  WhyOptions choice(const Architecture& model, const ModelTexts& text) const {
+  // That of the options, or else of the document.
+  WhyOptions choice(const ModelRequest& request, const ModelTexts& text) const {
+    const Architecture& model = request.folder->architecture;
     WhyOptions why;
-    why.query = options_.split_query;
+    if (!options_.why && !options_.logit) why = request.why[options_.sample];
+    if (options_.split_query) why.query = options_.split_query;
     if (options_.query_token) why.query = named_query(text, model);
-    why.key = options_.key;
-    why.logit = options_.logit;
-    why.against_logit = options_.against_logit;
+    if (options_.key) why.key = options_.key;
+    if (options_.logit) why.logit = options_.logit;
+    if (options_.against_logit) why.against_logit = options_.against_logit;
     if (!options_.why) return why;
     const auto place = named_attention(options_, model);
     const std::size_t first = first_layer_with_map(model.stacks.front());

@@ -14,6 +14,7 @@
 #include "document/reader.hpp"
 #include "heads/corpus_sums.hpp"
 #include "heads/head_maps.hpp"
+#include "heads/model_analyses.hpp"
 #include "io/hashed_files.hpp"
 #include "models/model_folder.hpp"
 #include "result/output_folder.hpp"
@@ -45,7 +46,8 @@ void describe(const HeadCounting& counting, Description& description) {
 void describe(const HeadsOptions& heads, Description& description) {
   const auto& [document, maps, statistics, counting, analyses, rollout, lens_tokens,
                induction_length, induction_samples, without_heads_of, logit, against_logit, sweep,
-               by_position, out, plots, sample, format, plot, table] = heads;
+               by_position, paths, receivers, out, plots, sample, format, plot, table, progress] =
+      heads;
   // A corpus has all statistics, no analyses, and maps of documents alone.
   static_cast<void>(maps);
   static_cast<void>(statistics);
@@ -55,8 +57,8 @@ void describe(const HeadsOptions& heads, Description& description) {
   static_cast<void>(induction_length);
   static_cast<void>(induction_samples);
   static_cast<void>(without_heads_of);
-  static_cast<void>(sweep);
-  static_cast<void>(by_position);
+  static_cast<void>(paths);
+  static_cast<void>(receivers);
   // Sums are the same whatever is shown of them.
   static_cast<void>(out);
   static_cast<void>(plots);
@@ -64,10 +66,13 @@ void describe(const HeadsOptions& heads, Description& description) {
   static_cast<void>(format);
   static_cast<void>(plot);
   static_cast<void>(table);
+  static_cast<void>(progress);
   describe(document, description);
   describe(counting, description);
   description.add("HeadsOptions::logit", logit);
   description.add("HeadsOptions::against_logit", against_logit);
+  description.add("HeadsOptions::sweep", sweep);
+  description.add("HeadsOptions::by_position", by_position);
 }
 
 // The options that the sums depend on.
@@ -240,7 +245,8 @@ class CorpusReading : DocumentWork {
       attempt(item, [&](const FileAccess&) {
         sums.add(own.numbers, line, asked_);
         sums.add(own.parts);
-        sums.of_differences = asked_.heads.against_logit.has_value();
+        sums.of_differences = sums.of_differences || own.of_difference;
+        if (own.patches) sums.patches.add(*own.patches);
         sums.warn(line, own.warnings);
       });
     }
@@ -255,6 +261,8 @@ class CorpusReading : DocumentWork {
   struct TextReading {
     std::vector<TextNumbers> numbers;
     std::vector<PartSums> parts;
+    bool of_difference = false;
+    std::optional<HeadPatches> patches;
     std::vector<std::string> warnings;
   };
 
@@ -264,7 +272,18 @@ class CorpusReading : DocumentWork {
         open_batch_document(listed, text, options_of_one(access).document, listed.place());
     bool rows = false;
     Plan plan = plan_of_statistics(document, 1, &rows);
-    if (ModelRequest* const model = model_of(plan)) model->options.wanted.predicted.clear();
+    ModelRequest* const model = model_of(plan);
+    // Without a part of the model, the other text of a line is for each part in its turn.
+    std::optional<Patch> patch;
+    if (model != nullptr) {
+      model->options.wanted.predicted.clear();
+      std::optional<Patch>& given = model->options.patch;
+      if (given && given->at.empty()) patch.swap(given);
+    }
+    if (!patch && (!asked_.heads.sweep.empty() || asked_.heads.by_position)) {
+      throw input_error(translated("there is no text to patch parts from"), "/patch",
+                        translated("give each line one: \"patch\": {\"text\": …}"));
+    }
     TextReading own;
     own.warnings = plan.warnings;
     const auto more =
@@ -274,25 +293,30 @@ class CorpusReading : DocumentWork {
                  own.numbers.push_back(text_numbers(map, asked_));
                });
     own.warnings.insert(own.warnings.end(), more.begin(), more.end());
-    if (asked_.heads.logit) own.parts = contributions(plan);
+    put_contributions(model, own);
+    if (patch) own.patches = head_patches(*model, *patch, asked_.heads);
     return own;
   }
 
-  // Contributions of the parts of the model to the logit at the last position of the text.
-  std::vector<PartSums> contributions(const Plan& plan) const {
-    const ModelRequest* const model = model_of(plan);
-    if (model == nullptr) refuse_split_without_model("HeadsOptions::logit");
+  // Contributions of the parts of the model to the logit that the options name, or else the line,
+  // at the last position of the text or that of the line.
+  void put_contributions(const ModelRequest* model, TextReading& own) const {
+    const HeadsOptions& heads = asked_.heads;
+    if (heads.logit && model == nullptr) refuse_split_without_model("HeadsOptions::logit");
     WhyOptions why;
-    why.logit = asked_.heads.logit;
-    why.against_logit = asked_.heads.against_logit;
+    if (model != nullptr && !model->why.empty()) why = model->why.front();
+    why.head.reset();
+    why.key.reset();
+    if (heads.logit) why.logit = heads.logit;
+    if (heads.against_logit) why.against_logit = heads.against_logit;
+    if (!why.logit) return;
+    own.of_difference = why.against_logit.has_value();
     const LogitSplit logit =
         *split(why, *model->folder, model->texts.of_sample(0), model->options).logit;
-    std::vector<PartSums> parts;
     for (std::size_t p = 0; p < logit.places.size(); ++p) {
-      parts.push_back({logit.places[p].text(), {}});
-      parts.back().contribution.add(logit.parts.values<double>()[p]);
+      own.parts.push_back({logit.places[p].text(), {}});
+      own.parts.back().contribution.add(logit.parts.values<double>()[p]);
     }
-    return parts;
   }
 
   void save() {
@@ -351,8 +375,8 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
   const std::string statistics = translated("of a corpus only statistics are read"),
                     answers = translated("a corpus is read as it is, without answers"),
                     texts = translated("the corpus has the texts"),
-                    patches =
-                        translated("a corpus is read as it is, without parts of another text");
+                    patches = translated(
+                        "the lines of a corpus have the texts that parts are taken from");
   std::error_code none;
   if (std::filesystem::exists(options.corpus / "config.json", none)) {
     throw Error(
@@ -372,8 +396,7 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
   }
   refuse(!heads.without_heads_of.empty(), statistics, "HeadsOptions::without_heads_of");
   refuse(!heads.analyses.empty(), statistics, "HeadsOptions::analyses");
-  refuse(!heads.sweep.empty(), statistics, "HeadsOptions::sweep");
-  refuse(heads.by_position, statistics, "HeadsOptions::by_position");
+  refuse(heads.paths, translated("paths are those of one text"), "HeadsOptions::paths");
   refuse(document.generate.has_value(), answers, "DocumentOptions::generate");
   refuse(document.continued.has_value(), answers, "DocumentOptions::continued");
   refuse(!document.parts.empty(), answers, "DocumentOptions::parts");

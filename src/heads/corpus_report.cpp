@@ -174,6 +174,7 @@ HeadsOutcome means_of(const CorpusSums& sums, const HeadsOptions& options) {
       for (const Moments& moments : head.statistics) means.push_back(moments.mean());
     }
   }
+  if (!sums.patches.sweeps.empty()) outcome.patches = sums.patches.means();
   return outcome;
 }
 
@@ -363,7 +364,8 @@ std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const Co
                                      const HeadsOutcome& means,
                                      const std::vector<MeanMaps>& averages) {
   const HeadsOptions& heads = options.heads;
-  const bool split = sums != nullptr ? !sums->parts.empty() : heads.logit.has_value(),
+  const bool split = sums == nullptr || !sums->parts.empty(),
+             patched = sums == nullptr || !sums->patches.sweeps.empty(),
              averaged = sums != nullptr ? !averages.empty() : options.average.has_value(),
              drawn = heads.plots && (sums == nullptr || !sums->attentions.empty());
   std::vector<ReportFile> files;
@@ -375,6 +377,7 @@ std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const Co
   add(true, "most.csv", [sums] { return most_csv(*sums); });
   add(true, "by_offset.csv", [sums] { return offsets_csv(*sums); });
   add(split, "contributions.csv", [sums] { return contributions_csv(*sums); });
+  add(patched, "patches.csv", [sums] { return patches_csv(sums->patches); });
   add(averaged, "result.json",
       [&, sums] { return mean_maps_json(averages, sums->texts, heads.document.threads); });
   if (drawn && sums != nullptr) {
@@ -384,6 +387,11 @@ std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const Co
   }
   for (const HeadStatisticInfo& info : head_statistics()) {
     add(drawn && sums == nullptr, statistic_picture(info) + picture, {});
+  }
+  for (const PatchedPartInfo& info : patched_parts()) {
+    for (const bool of_heads : {false, true}) {
+      add(drawn && sums == nullptr, patch_picture(info, of_heads) + picture, {});
+    }
   }
   add(drawn, "by_offset" + picture, [&, sums] { return offsets_picture(*sums, heads).bytes; });
   add(drawn && averaged, "average" + picture,

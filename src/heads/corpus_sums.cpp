@@ -195,6 +195,7 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
   for (const TextNote& note : other.failures) keep(failures, note);
   for (const TextNote& note : other.warnings) keep_unlike(warnings, note);
   add(other.parts);
+  patches.add(other.patches);
   of_differences = of_differences || other.of_differences;
   if (other.attentions.empty()) return;
   if (attentions.empty()) {

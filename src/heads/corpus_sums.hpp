@@ -82,6 +82,27 @@ struct PartSums {
   Moments contribution;
 };
 
+/// Effects of parts that are patched one at a time, over texts that each have another text.
+struct PatchSums {
+  struct Sweep {
+    PatchedPart part = PatchedPart::heads;
+    bool by_position = false;
+    std::vector<std::string> rows;              ///< as in PatchSweep
+    std::vector<std::vector<Moments>> effects;  ///< by row and column
+  };
+  Moments own, source;  ///< the difference in the texts, and in the other texts
+  std::vector<Sweep> sweeps;
+
+  /// Adds one text. Throws Error(input), adding nothing, if other parts were patched. A position is
+  /// one of the texts that are long enough to have it.
+  void add(const HeadPatches& patches);
+  void add(const PatchSums& other);
+  HeadPatches means() const;
+};
+
+/// Effects as comma-separated values, a line for each part and position.
+std::string patches_csv(const PatchSums& sums);
+
 /// A note on a text: why it could not be read, or a warning.
 struct TextNote {
   std::uint64_t line = 0;  ///< of the corpus, from 1
@@ -103,6 +124,7 @@ struct CorpusSums {
   std::vector<TextNote> warnings;  ///< the first ones, each with the first of its texts
   std::vector<AttentionSums> attentions;
   std::vector<PartSums> parts;  ///< of logits, if they are split
+  PatchSums patches;            ///< without sweeps if nothing is patched
   bool of_differences = false;  ///< whether these are parts of differences of two logits
 
   /// Adds what each part adds to a logit. Throws Error(input), adding nothing, if the parts are

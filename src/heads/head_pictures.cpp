@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "heads/head_maps.hpp"
@@ -170,6 +171,10 @@ std::string statistic_picture(const HeadStatisticInfo& info) {
   return "heads." + std::string(info.name);
 }
 
+std::string patch_picture(const PatchedPartInfo& info, bool of_heads) {
+  return "heads.patch" + (of_heads ? "" : "." + std::string(info.name));
+}
+
 namespace {
 
 void add_statistics(const HeadsOptions& options, const HeadsOutcome& outcome, Pictures& pictures) {
@@ -222,7 +227,9 @@ Picture patched_positions(const HeadsOptions& options, const PatchSweep& sweep, 
   heatmap.any_numbers = true;
   PlotOptions plot = options.plot;
   if (!plot.figure.title) plot.figure.title = title;
-  if (!plot.figure.xlabel) plot.figure.xlabel = translated("Input Token");
+  if (!plot.figure.xlabel) {
+    plot.figure.xlabel = tokens.empty() ? translated("Position") : translated("Input Token");
+  }
   if (!plot.figure.ylabel) plot.figure.ylabel = "";  // rows say what they are
   if (!plot.colors.bar_label) plot.colors.bar_label = translated("Effect in Logits");
   return draw_heatmap(heatmap, plot.heatmap(), options.format);
@@ -235,14 +242,75 @@ void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictur
     const auto& info = patched_parts()[static_cast<std::size_t>(sweep.part)];
     const bool of_heads = sweep.part == PatchedPart::heads && !sweep.by_position;
     const std::string title =
-        of_heads ? translated("Effect of Each Head on the Logit of {1} Minus {2}", token, other)
-                 : translated("{1}: Effect on the Logit of {2} Minus {3}", translated(info.title),
-                              token, other);
-    const std::string name = "heads.patch" + (of_heads ? "" : "." + std::string(info.name));
-    pictures.add(name, sweep.by_position
-                           ? patched_positions(options, sweep, patches.own, title,
-                                               pictures.tokens(sweep.patched.front().size()))
-                           : patched_heads(options, sweep, patches.own, title));
+        patches.texts ? translated(
+                            "{1}: Mean Effect on the Difference of Two Logits "
+                            "over {2} Texts",
+                            translated(info.title), *patches.texts)
+        : of_heads ? translated("Effect of Each Head on the Logit of {1} Minus {2}", token, other)
+                   : translated("{1}: Effect on the Logit of {2} Minus {3}", translated(info.title),
+                                token, other);
+    pictures.add(patch_picture(info, of_heads),
+                 sweep.by_position
+                     ? patched_positions(options, sweep, patches.own, title,
+                                         pictures.tokens(sweep.patched.front().size()))
+                     : patched_heads(options, sweep, patches.own, title));
+  }
+}
+
+// Effects of paths: to the logits by layers and heads, and to inputs of heads from head to head.
+void add_paths(const HeadsOptions& options, const HeadPatches& patches, Pictures& pictures) {
+  std::vector<AttentionHeads> direct;
+  std::map<std::string, std::map<std::pair<std::string, std::string>, double>> ends;
+  std::vector<std::string> from, to;  // in the order of the paths
+  const auto note = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::count(names, name) == 0) names.push_back(name);
+  };
+  for (const HeadPath& path : patches.paths) {
+    const double effect = path.difference - patches.own;
+    if (!path.input.empty()) {
+      note(from, path.from);
+      note(to, path.to);
+      ends[path.input][{path.from, path.to}] = effect;
+      continue;
+    }
+    const std::string layer = ModelPlace::parse(path.from).value().attention().text();
+    if (direct.empty() || direct.back().name != layer) direct.emplace_back().name = layer;
+    direct.back().heads.push_back({effect});
+  }
+  if (!direct.empty()) {
+    pictures.add("heads.paths.logits",
+                 layers_by_heads(direct, 0, translated("Direct Effect of Each Head on the Logits"),
+                                 false, options, translated("Effect in Logits")));
+  }
+  std::ranges::sort(to, {}, [](const std::string& name) {
+    const ModelPlace place = ModelPlace::parse(name).value();
+    return std::pair(place.layer, place.head);
+  });
+  for (const auto& [input, effects] : ends) {
+    Heatmap heatmap;
+    std::vector<double> numbers;
+    std::vector<std::uint8_t> allowed;
+    for (const std::string& sender : from) {
+      for (const std::string& receiver : to) {
+        const auto found = effects.find({sender, receiver});
+        allowed.push_back(found == effects.end() ? 0 : 1);
+        numbers.push_back(found == effects.end() ? 0 : found->second);
+      }
+    }
+    heatmap.weights = Tensor({from.size(), to.size()}, std::move(numbers));
+    heatmap.allowed = Tensor({from.size(), to.size()}, std::move(allowed));
+    heatmap.any_numbers = true;
+    heatmap.query_labels = from;
+    heatmap.key_labels = to;
+    PlotOptions plot = options.plot;
+    const std::string title = input == "query" ? translated("Paths to the Queries of Later Heads")
+                              : input == "key" ? translated("Paths to the Keys of Later Heads")
+                                               : translated("Paths to the Values of Later Heads");
+    plot.figure.title = plot.figure.title.value_or(title);
+    plot.figure.xlabel = plot.figure.xlabel.value_or(translated("To Head"));
+    plot.figure.ylabel = plot.figure.ylabel.value_or(translated("From Head"));
+    plot.colors.bar_label = plot.colors.bar_label.value_or(translated("Effect in Logits"));
+    pictures.add("heads.paths." + input, draw_heatmap(heatmap, plot.heatmap(), options.format));
   }
 }
 
@@ -372,7 +440,10 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
                                        const std::optional<SeenPicture>& seen) {
   Pictures pictures(options, labels, seen);
   add_statistics(options, outcome, pictures);
-  if (outcome.patches) add_patches(options, *outcome.patches, pictures);
+  if (outcome.patches) {
+    add_patches(options, *outcome.patches, pictures);
+    add_paths(options, *outcome.patches, pictures);
+  }
   if (!outcome.differences.empty()) add_differences(options, outcome.differences, pictures);
   if (outcome.shares) add_shares(options, *outcome.shares, pictures);
   const std::string sample =

@@ -27,6 +27,8 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
 
 /// Name of the file of a statistic's picture, without its extension.
 std::string statistic_picture(const HeadStatisticInfo& info);
+/// Likewise of the effects of a part that is patched; `of_heads`: of heads at all positions.
+std::string patch_picture(const PatchedPartInfo& info, bool of_heads);
 
 /// Layers × heads for each chosen statistic, and pictures of what was computed in addition:
 /// the rollout of the last layer, norms of the chosen sample and head layer by layer, what the lens

@@ -217,6 +217,7 @@ class Reading {
     };
     if (!options_.sweep.empty()) refuse("HeadsOptions::sweep");
     if (options_.by_position) refuse("HeadsOptions::by_position");
+    if (options_.paths) refuse("HeadsOptions::paths");
     if (!options_.logit || wants(HeadAnalysis::lens)) return;
     throw Error(ErrorKind::usage,
                 translated("nothing here is computed of the logit of a single token"),

@@ -59,7 +59,7 @@ bool is_of_heads(const PatchSweep& sweep) {
 /// A part of a model that was patched.
 struct PatchedPlace {
   std::string name, position;  // "0.3", "5"
-  double difference, effect;
+  double difference, effect, error;
 };
 
 // All of a sweep, those with the largest effect first.
@@ -70,7 +70,8 @@ std::vector<PatchedPlace> places_of(const PatchSweep& sweep, double own) {
       const double difference = sweep.patched[n][c];
       const std::string column = std::to_string(c);
       places.push_back({sweep.by_position ? sweep.rows[n] : sweep.rows[n] + "." + column,
-                        sweep.by_position ? column : "", difference, difference - own});
+                        sweep.by_position ? column : "", difference, difference - own,
+                        sweep.errors.empty() ? 0 : sweep.errors[n][c]});
     }
   }
   std::stable_sort(places.begin(), places.end(), [](const PatchedPlace& a, const PatchedPlace& b) {
@@ -85,11 +86,12 @@ std::string sweep_table(const HeadPatches& patches, const PatchSweep& sweep,
   std::vector<TextTable::Column> columns{{of_heads ? translated("head") : translated("layer")}};
   if (sweep.by_position) {
     columns.push_back({translated("position"), true});
-    columns.push_back({translated("token")});
+    if (!patches.texts) columns.push_back({translated("token")});
   }
-  columns.insert(columns.end(), {{translated("logit difference"), true},
-                                 {translated("effect"), true},
-                                 {translated("share"), true}});
+  columns.push_back({translated("logit difference"), true});
+  columns.push_back({translated("effect"), true});
+  if (patches.texts) columns.push_back({translated("standard error"), true});
+  columns.push_back({translated("share"), true});
   TextTable table(columns);
   const std::vector<PatchedPlace> places = places_of(sweep, patches.own);
   const double whole = patches.source - patches.own;
@@ -100,11 +102,16 @@ std::string sweep_table(const HeadPatches& patches, const PatchSweep& sweep,
       std::size_t position = 0;
       parse_number(place.position, position);
       cells.push_back(place.position);
-      cells.push_back(position < tokens.size() ? quoted(tokens[position]) : "");
+      if (!patches.texts) {
+        cells.push_back(position < tokens.size() ? quoted(tokens[position]) : "");
+      }
     }
-    cells.insert(cells.end(),
-                 {with_decimals(place.difference, 4), with_decimals(place.effect, 4),
-                  whole == 0 ? "–" : with_decimals(100 * place.effect / whole, 1) + " %"});
+    cells.push_back(with_decimals(place.difference, 4));
+    cells.push_back(with_decimals(place.effect, 4));
+    if (patches.texts) {
+      cells.push_back(std::isnan(place.error) ? "–" : with_decimals(place.error, 4));
+    }
+    cells.push_back(whole == 0 ? "–" : with_decimals(100 * place.effect / whole, 1) + " %");
     table.add(std::move(cells));
   }
   std::string text = table.text();
@@ -125,6 +132,16 @@ std::string patches_text(const HeadPatches& patches, const std::vector<std::stri
                       own = with_decimals(patches.own, 4),
                       source = with_decimals(patches.source, 4),
                       table = sweep_table(patches, sweep, tokens, top);
+    const std::string meaning =
+        translated(patched_parts()[static_cast<std::size_t>(sweep.part)].meaning);
+    if (patches.texts) {
+      text += translated(
+          "\nPatched from the other texts, one at a time: {1}. The difference of the two logits, "
+          "{2} on average over {3} texts and {4} over the others, and what each alone moves\n\n"
+          "{5}",
+          meaning, own, *patches.texts, source, table);
+      continue;
+    }
     text += is_of_heads(sweep)
                 ? translated(
                       "\nEach head patched from the other text: the logit of {1} minus that "
@@ -135,10 +152,44 @@ std::string patches_text(const HeadPatches& patches, const std::vector<std::stri
                       "\nPatched from the other text, one at a time: {1}. The logit of {2} "
                       "minus that of {3}, {4} in the text and {5} in the other, and what "
                       "each alone moves\n\n{6}",
-                      translated(patched_parts()[static_cast<std::size_t>(sweep.part)].meaning),
-                      first, second, own, source, table);
+                      meaning, first, second, own, source, table);
   }
   return text;
+}
+
+// Paths with the largest effects first.
+std::string paths_text(const HeadPatches& patches, std::optional<std::size_t> top) {
+  std::vector<const HeadPath*> paths;
+  for (const HeadPath& path : patches.paths) paths.push_back(&path);
+  std::ranges::stable_sort(paths, std::ranges::greater(), [&](const HeadPath* path) {
+    return std::abs(path->difference - patches.own);
+  });
+  TextTable table{{{translated("from")},
+                   {translated("to")},
+                   {translated("input")},
+                   {translated("logit difference"), true},
+                   {translated("effect"), true},
+                   {translated("share"), true}}};
+  const double whole = patches.source - patches.own;
+  const std::size_t shown = std::min(paths.size(), top.value_or(paths.size()));
+  for (std::size_t at = 0; at < shown; ++at) {
+    const HeadPath& path = *paths[at];
+    const double effect = path.difference - patches.own;
+    table.add({path.from, path.to, path.input, with_decimals(path.difference, 4),
+               with_decimals(effect, 4),
+               whole == 0 ? "–" : with_decimals(100 * effect / whole, 1) + " %"});
+  }
+  std::string text = translated(
+      "\nDirect paths patched from the other text, one at a time, all other heads and "
+      "feed-forwards "
+      "as they were up to their ends: the logit of {1} minus that of {2}, {3} in the text and {4} "
+      "in the other\n\n{5}",
+      quoted(patches.token), quoted(patches.other), with_decimals(patches.own, 4),
+      with_decimals(patches.source, 4), table.text());
+  if (shown == paths.size()) return text;
+  return text + "\n" +
+         translated("The first {1} of {2} paths; HeadsTable::top lists more.\n", shown,
+                    paths.size());
 }
 
 // The likeliest token of each layer at each position of the first sample.
@@ -264,32 +315,48 @@ Fact facts_of(const HeadDifference& difference) {
 }
 
 Fact facts_of(const HeadPatches& patches) {
+  const auto known = [](double number) { return std::isnan(number) ? Fact() : Fact(number); };
+  const auto errors_of = [&](const std::vector<double>& row) { return list_of(row, known); };
+  const auto path = [&](const HeadPath& own) {
+    return object({{"from", own.from},
+                   {"to", own.to},
+                   {"input", unless_empty(own.input)},
+                   {"difference", own.difference},
+                   {"effect", own.difference - patches.own}});
+  };
   Fact::List heads, sweeps;
   for (const PatchSweep& sweep : patches.sweeps) {
     if (!is_of_heads(sweep)) {
       const auto& info = patched_parts()[static_cast<std::size_t>(sweep.part)];
-      sweeps.push_back(object({{"part", info.name},
-                               {"columns", sweep.by_position ? "positions" : "heads"},
-                               {"rows", sweep.rows},
-                               {"differences", sweep.patched}}));
+      sweeps.push_back(object(
+          {{"part", info.name},
+           {"columns", sweep.by_position ? "positions" : "heads"},
+           {"rows", sweep.rows},
+           {"differences", sweep.patched},
+           {"standard_errors", only_if(!sweep.errors.empty(), list_of(sweep.errors, errors_of))}}));
       continue;
     }
     for (std::size_t n = 0; n < sweep.patched.size(); ++n) {
       for (std::size_t h = 0; h < sweep.patched[n].size(); ++h) {
         const double difference = sweep.patched[n][h];
-        heads.push_back(object({{"layer", sweep.rows[n]},
-                                {"head", h},
-                                {"difference", difference},
-                                {"effect", difference - patches.own}}));
+        heads.push_back(
+            object({{"layer", sweep.rows[n]},
+                    {"head", h},
+                    {"difference", difference},
+                    {"effect", difference - patches.own},
+                    {"standard_error",
+                     sweep.errors.empty() ? Fact::absent() : known(sweep.errors[n][h])}}));
       }
     }
   }
-  return object({{"token", patches.token},
-                 {"other", patches.other},
+  return object({{"token", unless_empty(patches.token)},
+                 {"other", unless_empty(patches.other)},
+                 {"texts", if_given(patches.texts)},
                  {"own", patches.own},
                  {"source", patches.source},
                  {"heads", only_if(!heads.empty(), heads)},
-                 {"sweeps", only_if(!sweeps.empty(), sweeps)}});
+                 {"sweeps", only_if(!sweeps.empty(), sweeps)},
+                 {"paths", only_if(!patches.paths.empty(), list_of(patches.paths, path))}});
 }
 
 Fact facts_of(const LensTokens& tokens) {
@@ -332,6 +399,7 @@ std::string heads_text(const HeadsOutcome& outcome, const HeadsTable& table) {
     text += patches_text(
         *outcome.patches,
         outcome.tokens.empty() ? std::vector<std::string>() : outcome.tokens.front(), table.top);
+    if (!outcome.patches->paths.empty()) text += paths_text(*outcome.patches, table.top);
   }
   if (!outcome.lens.empty()) {
     text += translated("\nWhat each layer's states would predict\n\n{1}", lens_table(outcome));

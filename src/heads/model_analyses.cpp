@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "attn/circuits.hpp"
 #include "attn/error.hpp"
 
 #include "attention/attention_name.hpp"
@@ -16,10 +17,12 @@
 #include "models/model_folder.hpp"
 #include "models/pass.hpp"
 #include "support/parallel_for.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "tensor/torch_random.hpp"
 #include "why/patch_sweep.hpp"
+#include "why/path_patch.hpp"
 #include "why/why.hpp"
 
 namespace attn {
@@ -283,6 +286,50 @@ std::vector<HeadDifference> head_differences(const ModelRequest& request,
   return all;
 }
 
+namespace {
+
+// Where paths are asked to end. Throws Error(input) for what there is not.
+PathChoice ends_of_paths(const HeadsOptions& asked, const Architecture& model) {
+  if (asked.receivers.empty()) return {};
+  const char* const field = "HeadsOptions::receivers";
+  PathChoice choice{false, std::nullopt};
+  for (const std::string& name : asked.receivers) {
+    if (name == "logits") {
+      choice.logits = true;
+      continue;
+    }
+    const auto head = ModelPlace::parse(name);
+    if (!head || !head->is_head() || head->stack != last_stack_of(model)) {
+      throw input_error(translated("{1} is no end of a path", in_quotes(name)), field,
+                        translated("give LAYER.HEAD, both from 0, or logits"));
+    }
+    check_head(model, *head, field);
+    if (!choice.heads) choice.heads.emplace();
+    choice.heads->push_back(*head);
+  }
+  return choice;
+}
+
+HeadPatches patched_paths(const ModelRequest& request, const ModelPass& pass,
+                          const DifferenceTokens& tokens, const HeadsOptions& asked) {
+  const PathChoice choice = ends_of_paths(asked, pass.model);
+  const PathEffects effects = patch_paths(pass, choice, tokens, asked.progress);
+  const auto named = [&](std::size_t which) {
+    return token_text(*request.folder, effects.tokens[which]);
+  };
+  HeadPatches patches{named(0), named(1), effects.own, effects.source, {}, {}, {}};
+  for (const PatchedPath& path : effects.paths) {
+    const std::string_view input =
+        composition_names[static_cast<std::size_t>(path.input) -
+                          static_cast<std::size_t>(PatchedPart::queries)];
+    patches.paths.push_back({path.from.text(), path.to ? path.to->text() : "logits",
+                             path.to ? std::string(input) : "", path.difference});
+  }
+  return patches;
+}
+
+}  // namespace
+
 HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
                          const HeadsOptions& asked) {
   const ModelFolder& folder = *request.folder;
@@ -305,8 +352,13 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
     return token && !token->empty() ? std::optional(token_named(*token, folder, field))
                                     : std::nullopt;
   };
-  const DifferenceTokens tokens{id_of(asked.logit, "HeadsOptions::logit"),
-                                id_of(asked.against_logit, "HeadsOptions::against_logit")};
+  // The tokens that the options name, or else the document.
+  const bool named = asked.logit || asked.against_logit || request.why.empty();
+  const DifferenceTokens tokens =
+      named ? DifferenceTokens{id_of(asked.logit, "HeadsOptions::logit"),
+                               id_of(asked.against_logit, "HeadsOptions::against_logit")}
+            : DifferenceTokens{id_of(request.why.front().logit, "/logit"),
+                               id_of(request.why.front().against_logit, "/against_logit")};
   if (tokens[0] && tokens[0] == tokens[1]) {
     throw input_error(translated("both logits are of one token"), "HeadsOptions::against_logit",
                       translated("give two tokens"));
@@ -314,6 +366,9 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
   ModelOptions options = request.options;
   options.patch = patch;
   const ModelTexts text = request.texts.of_sample(0);
+  if (asked.paths && asked.sweep.empty()) {
+    return patched_paths(request, {model, folder.weights, text, options}, tokens, asked);
+  }
   SweepChoice choice;
   if (!asked.sweep.empty()) choice.parts = asked.sweep;
   choice.by_position = asked.by_position;
@@ -322,9 +377,12 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
                       token_text(folder, effects.tokens[1]),
                       effects.own,
                       effects.source,
+                      {},
+                      {},
                       {}};
   for (SweptPart& part : effects.parts) {
-    PatchSweep& own = patches.sweeps.emplace_back(PatchSweep{part.part, part.by_position, {}, {}});
+    PatchSweep& own =
+        patches.sweeps.emplace_back(PatchSweep{part.part, part.by_position, {}, {}, {}});
     const bool of_heads = patched_parts()[static_cast<std::size_t>(part.part)].of_heads;
     for (std::size_t i = 0; i < part.layers.size(); ++i) {
       const ModelPlace layer{last_stack_of(model), part.layers[i]};
@@ -333,6 +391,10 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
       }
     }
     own.patched = std::move(part.patched);
+  }
+  if (asked.paths) {
+    patches.paths =
+        patched_paths(request, {model, folder.weights, text, options}, tokens, asked).paths;
   }
   return patches;
 }

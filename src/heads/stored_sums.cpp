@@ -10,6 +10,7 @@
 #include "heads/corpus_sums.hpp"
 #include "io/hashed_files.hpp"
 #include "io/json_value.hpp"
+#include "models/model_place.hpp"
 #include "report/facts.hpp"
 #include "statistics/head_values.hpp"
 #include "support/translated.hpp"
@@ -146,6 +147,53 @@ AttentionSums read_attention(const JsonObject& stored, const StoredSums& of) {
   return attention;
 }
 
+Fact facts_of_moments(const Moments& moments) {
+  return object(
+      {{"count", moments.count}, {"sum", moments.sum.text()}, {"squares", moments.squares.text()}});
+}
+
+// Refuses moments of more texts than there are.
+Moments read_moments(const JsonObject& stored, const StoredSums& of) {
+  Moments moments;
+  moments.count = stored.count("count");
+  moments.sum = sum_of(stored.member("sum"), stored.place("sum"));
+  moments.squares = sum_of(stored.member("squares"), stored.place("squares"));
+  if (moments.count > of.sums.texts) refuse(stored.place());
+  return moments;
+}
+
+PatchSums::Sweep read_sweep(const JsonObject& stored, const StoredSums& of) {
+  PatchSums::Sweep sweep;
+  const std::string part = stored.string("part");
+  const auto known = std::ranges::find(patched_parts(), part, &PatchedPartInfo::name);
+  if (known == patched_parts().end()) refuse(stored.place("part"));
+  sweep.part = known->part;
+  sweep.by_position = stored.boolean("by_position");
+  stored.each("rows", [&](const JsonValue& row, const std::string& place) {
+    sweep.rows.push_back(expect_string(row, place));
+    if (!ModelPlace::parse(sweep.rows.back())) refuse(place);
+  });
+  stored.each("effects", [&](const JsonValue& row, const std::string& place) {
+    if (!row.is(JsonValue::Type::array)) refuse(place);
+    std::vector<Moments>& effects = sweep.effects.emplace_back();
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      effects.push_back(read_moments({row.element(c), pointer_to(place, c), texts_of_errors}, of));
+    }
+  });
+  if (sweep.effects.size() != sweep.rows.size() || sweep.effects.empty()) refuse(stored.place());
+  return sweep;
+}
+
+PatchSums read_patches(const JsonObject& stored, const StoredSums& of) {
+  PatchSums patches;
+  patches.own = read_moments(stored.object("own"), of);
+  patches.source = read_moments(stored.object("source"), of);
+  stored.each("sweeps", [&](const JsonValue& sweep, const std::string& place) {
+    patches.sweeps.push_back(read_sweep({sweep, place, texts_of_errors}, of));
+  });
+  return patches;
+}
+
 // Files of other formats are refused before any member is read.
 constexpr std::size_t format = 2;
 
@@ -218,6 +266,18 @@ std::string sums_text(const StoredSums& stored) {
                    {"sum", part.contribution.sum.text()},
                    {"squares", part.contribution.squares.text()}});
   };
+  const auto sweep_facts = [](const PatchSums::Sweep& sweep) {
+    const auto row = [](const std::vector<Moments>& effects) {
+      return list_of(effects, facts_of_moments);
+    };
+    return object({{"part", patched_parts()[static_cast<std::size_t>(sweep.part)].name},
+                   {"by_position", Fact(sweep.by_position)},
+                   {"rows", sweep.rows},
+                   {"effects", list_of(sweep.effects, row)}});
+  };
+  const Fact patches = object({{"own", facts_of_moments(sums.patches.own)},
+                               {"source", facts_of_moments(sums.patches.source)},
+                               {"sweeps", list_of(sums.patches.sweeps, sweep_facts)}});
   std::string text =
       json_text(object({{"format", format},
                         {"checksum", no_checksum},
@@ -235,7 +295,8 @@ std::string sums_text(const StoredSums& stored) {
                         {"warnings", list_of(sums.warnings, warning)},
                         {"attentions", list_of(sums.attentions, attention_facts)},
                         {"parts", only_if(!sums.parts.empty(), list_of(sums.parts, part_facts))},
-                        {"of_differences", only_if(sums.of_differences, Fact(true))}}));
+                        {"of_differences", only_if(sums.of_differences, Fact(true))},
+                        {"patches", only_if(!sums.patches.sweeps.empty(), patches)}}));
   const std::size_t at = text.find(checksum_start) + checksum_start.size();
   const std::string_view whole = text;
   const std::string checksum =
@@ -291,16 +352,14 @@ StoredSums read_sums(std::string_view text) {
   file.each("attentions", [&](const JsonValue& value, const std::string& place) {
     sums.attentions.push_back(read_attention({value, place, texts_of_errors}, stored));
   });
+  if (root.find("patches") != nullptr) {
+    sums.patches = read_patches(file.object("patches"), stored);
+  }
   if (root.find("parts") == nullptr) return stored;
   sums.of_differences = root.find("of_differences") != nullptr && file.boolean("of_differences");
   file.each("parts", [&](const JsonValue& value, const std::string& place) {
     const JsonObject part(value, place, texts_of_errors);
-    Moments moments;
-    moments.count = part.count("count");
-    moments.sum = sum_of(part.member("sum"), part.place("sum"));
-    moments.squares = sum_of(part.member("squares"), part.place("squares"));
-    if (moments.count > sums.texts) refuse(place);
-    sums.parts.push_back({part.string("name"), moments});
+    sums.parts.push_back({part.string("name"), read_moments(part, stored)});
   });
   return stored;
 }

@@ -131,7 +131,7 @@ std::optional<SeenPicture> picture_of_maps(const PlotRequest& request, ResultRea
 // holds none.
 DrawnSplits read_splits(ResultReader& file, std::size_t sample, const PictureKind& kind) {
   if (file.is_document()) throw not_a_result(file.name());
-  const auto splits = std::make_shared<const WhySplits>(file.splits());
+  const auto splits = std::make_shared<const WhySplits>(file.splits(sample));
   using Shows = PictureKind::Shows;
   const bool score = kind.shows != Shows::logit_split && splits->scores;
   const bool logit = kind.shows != Shows::score_split && splits->logit;
@@ -155,10 +155,10 @@ DrawnSplits read_splits(ResultReader& file, std::size_t sample, const PictureKin
   const auto named = [](const std::string& text, std::size_t token) {
     return text.empty() ? std::to_string(token) : in_quotes(text);
   };
-  drawn.token = named(of.label.value_or(file.text_of_logit("text")), of.token);
+  drawn.token = named(of.label.value_or(file.text_of_logit("text", sample)), of.token);
   if (of.against) {
     drawn.against =
-        named(of.against_label.value_or(file.text_of_logit("against_text")), *of.against);
+        named(of.against_label.value_or(file.text_of_logit("against_text", sample)), *of.against);
   }
   return drawn;
 }

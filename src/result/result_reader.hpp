@@ -91,11 +91,11 @@ class ResultReader {
   /// Number of key and value heads that the heads share; nothing if the result does not say.
   std::optional<std::size_t> kv_heads() const;
 
-  /// What a result says of the splits of a score and a logit; neither if it holds none.
-  WhySplits splits();
-  /// The text of the token whose logit is split, under "text", or is taken away from it, under
-  /// "against_text"; empty if it is not known.
-  std::string text_of_logit(const char* member) const;
+  /// What a result says of the splits of a score and a logit in a text; neither if it holds none.
+  WhySplits splits(std::size_t text);
+  /// The text of the token whose logit is split there, under "text", or is taken away from it,
+  /// under "against_text"; empty if it is not known.
+  std::string text_of_logit(const char* member, std::size_t text) const;
   /// Texts of one sample under a key of a result, such as "tokens"; empty if there are none.
   std::vector<std::string> texts(const std::string& member, std::size_t sample) const;
 

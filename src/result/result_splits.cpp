@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 
 #include "models/model_place.hpp"
 #include "result/result_reader.hpp"
+#include "result/result_writer.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "why/splits.hpp"
@@ -117,7 +119,8 @@ ScoreSplit score_split(const SplitReader& from, Tensor parts) {
   return split;
 }
 
-LogitSplit logit_split(const SplitReader& from, ResultReader& file) {
+LogitSplit logit_split(const SplitReader& from,
+                       const std::function<Tensor(const char* tensor)>& numbers) {
   LogitSplit split;
   split.position = from.number("position");
   if (from.has("class")) {
@@ -138,13 +141,13 @@ LogitSplit logit_split(const SplitReader& from, ResultReader& file) {
   split.heads = from.places("heads");
   if (from.has("cross_heads")) split.cross_heads = from.places("cross_heads");
   const auto rows = [&](const char* name, std::size_t heads) {
-    const Tensor tensor = file.numbers(name);
+    const Tensor tensor = numbers(name);
     if (!tensor) return tensor;
     const bool matrix = tensor.rank() == 2 && tensor.shape()[1] > 0;
     check_shape(tensor, {heads, matrix ? tensor.shape()[1] : 1}, name);
     return tensor.converted(DType::float64);
   };
-  const Tensor parts = file.numbers("contribution.parts");
+  const Tensor parts = numbers("contribution.parts");
   check_shape(parts, {split.places.size()}, "contribution.parts");
   split.parts = parts.converted(DType::float64);
   if (!split.heads.empty()) split.tokens = rows("contribution.tokens", split.heads.size());
@@ -153,19 +156,38 @@ LogitSplit logit_split(const SplitReader& from, ResultReader& file) {
   return split;
 }
 
+/// A member of a result that says of its only text, or in a list of each, what was split.
+struct TextMember {
+  const JsonValue* object;  // null = nothing
+  std::string place;
+  std::size_t texts = 1;
+
+  TextMember(const JsonValue& root, const char* name, std::size_t text)
+      : object(root.find(name)), place(pointer_to("", name)) {
+    if (object == nullptr || !object->is(JsonValue::Type::array)) return;
+    texts = object->size();
+    place = pointer_to(place, text);
+    object = text < texts ? &object->element(text) : nullptr;
+  }
+};
+
 }  // namespace
 
-WhySplits ResultReader::splits() {
+WhySplits ResultReader::splits(std::size_t text) {
   WhySplits found;
-  const JsonValue* const why = root_.find("why");
-  const JsonValue* const contribution = root_.find("contribution");
+  const TextMember why(root_, "why", text), contribution(root_, "contribution", text);
   if (!is_result()) return found;
+  const auto named = [&](const char* tensor, const TextMember& member) {
+    return split_tensor(tensor, text, member.texts);
+  };
   try {
     // A result need not have all its tensors.
-    if (Tensor parts = why != nullptr ? numbers("why.scores") : Tensor())
-      found.scores = score_split({*why, "/why"}, std::move(parts));
-    if (contribution != nullptr && numbers("contribution.parts"))
-      found.logit = logit_split({*contribution, "/contribution"}, *this);
+    if (Tensor parts = why.object != nullptr ? numbers(named("why.scores", why)) : Tensor())
+      found.scores = score_split({*why.object, why.place}, std::move(parts));
+    if (contribution.object != nullptr && numbers(named("contribution.parts", contribution)))
+      found.logit =
+          logit_split({*contribution.object, contribution.place},
+                      [&](const char* tensor) { return numbers(named(tensor, contribution)); });
   } catch (const Error& error) {
     throw error.where().starts_with(name_) ? error : error.inside(name_);
   }
@@ -186,10 +208,10 @@ std::vector<std::string> ResultReader::texts(const std::string& member, std::siz
   return texts;
 }
 
-std::string ResultReader::text_of_logit(const char* member) const {
-  const JsonValue* const contribution = root_.find("contribution");
-  const JsonValue* const text = contribution != nullptr ? contribution->find(member) : nullptr;
-  return text != nullptr && text->is(JsonValue::Type::string) ? text->string() : "";
+std::string ResultReader::text_of_logit(const char* member, std::size_t text) const {
+  const TextMember of(root_, "contribution", text);
+  const JsonValue* const written = of.object != nullptr ? of.object->find(member) : nullptr;
+  return written != nullptr && written->is(JsonValue::Type::string) ? written->string() : "";
 }
 
 }  // namespace attn

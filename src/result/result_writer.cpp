@@ -167,6 +167,22 @@ Fact facts_of(const Labels& labels) {
                               {"key_spans", spans(!alike, labels.key_spans)}}));
 }
 
+std::string split_tensor(const std::string& name, std::size_t text, std::size_t texts) {
+  return texts < 2 ? name : "texts." + std::to_string(text) + "." + name;
+}
+
+namespace {
+
+// What `make` says of one of the splits of the only text, or a list with that of each text.
+template <class Split, class Make>
+Fact facts_of_texts(const std::vector<ResultSplits>& splits, std::optional<Split> WhySplits::*split,
+                    const Make& make) {
+  if (splits.empty() || !(splits.front().of->*split)) return Fact::absent();
+  return splits.size() == 1 ? make(splits.front()) : list_of(splits, make);
+}
+
+}  // namespace
+
 Fact facts_of(const ResultFile& result) {
   const ModelReport* model = result.model;
   const auto of_model = [&](const auto& make) {
@@ -212,11 +228,13 @@ Fact facts_of(const ResultFile& result) {
        {"predictions", of_model([](const ModelReport& of) {
           return only_if(!of.predictions.empty(), prediction_facts(of));
         })},
-       {"why", result.why != nullptr && result.why->scores ? facts_of(*result.why->scores)
-                                                           : Fact::absent()},
-       {"contribution", result.why != nullptr && result.why->logit
-                            ? facts_of(*result.why->logit, result.logit_text, result.against_text)
-                            : Fact::absent()},
+       {"why", facts_of_texts(result.splits, &WhySplits::scores,
+                              [](const ResultSplits& own) { return facts_of(*own.of->scores); })},
+       {"contribution", facts_of_texts(result.splits, &WhySplits::logit,
+                                       [](const ResultSplits& own) {
+                                         return facts_of(*own.of->logit, own.logit_text,
+                                                         own.against_text);
+                                       })},
        {"kv_heads", if_given(result.kv_heads)},
        {"seen", only_if(!result.seen.empty(), facts_of(result.seen))},
        {"dtype", name(result.dtype)},

@@ -49,17 +49,25 @@ struct CaptionedPicture {
   std::string picture, caption, description;
 };
 
+/// What was split in a text.
+struct ResultSplits {
+  const WhySplits* of = nullptr;
+  std::string logit_text, against_text;  ///< of the tokens whose logits are split, if known
+};
+
+/// Name of a split's tensor of a text: "why.scores", or of several texts `texts.1.why.scores`.
+std::string split_tensor(const std::string& name, std::size_t text, std::size_t texts);
+
 /// The content of result.json.
 struct ResultFile {
   Kind kind = Kind::scaled_dot_product;
   DType dtype = DType::float32;
   std::string title, description;
   Labels labels;
-  const ModelReport* model = nullptr;    ///< null = no model
-  const WhySplits* why = nullptr;        ///< of a model; null = none
-  std::vector<SeenKeys> seen;            ///< of a model's attentions
-  std::string logit_text, against_text;  ///< of the tokens whose logits are split, if known
-  std::optional<std::size_t> kv_heads;   ///< where heads share key and value heads
+  const ModelReport* model = nullptr;   ///< null = no model
+  std::vector<ResultSplits> splits;     ///< of each text of a model; empty = none
+  std::vector<SeenKeys> seen;           ///< of a model's attentions
+  std::optional<std::size_t> kv_heads;  ///< where heads share key and value heads
   std::vector<std::pair<std::string, Shape>> shapes;
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::vector<TensorPlace> places;  ///< one a tensor; empty = all are written in result.json itself

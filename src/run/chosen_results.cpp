@@ -8,6 +8,7 @@
 #include "maps/computed_maps.hpp"
 #include "models/pass.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "result/result_writer.hpp"
 #include "result/tensor_files.hpp"
 #include "run/document_run.hpp"
 #include "support/printable.hpp"
@@ -35,11 +36,11 @@ const char* lacking_split(PlotKind kind, const WhyOptions& why) {
   using Shows = PictureKind::Shows;
   switch (picture_kind(kind).shows) {
     case Shows::score_split:
-      return why.head ? nullptr : "WhyOptions::head";
+      return why.head ? nullptr : "DocumentOptions::why";
     case Shows::logit_split:
-      return why.logit ? nullptr : "WhyOptions::logit";
+      return why.logit ? nullptr : "DocumentOptions::logit";
     case Shows::split:
-      return why ? nullptr : "WhyOptions::head";
+      return why ? nullptr : "DocumentOptions::why";
     case Shows::weights:
     case Shows::stages:
     case Shows::overlay:
@@ -83,7 +84,7 @@ bool is_weights(std::string_view name) {
 }
 
 bool is_stage(std::string_view name) {
-  if (name.starts_with("why.")) return false;
+  if (name == "why.scores" || name.ends_with(".why.scores")) return false;
   name.remove_prefix(name.rfind('.') + 1);  // npos + 1 = 0
   return name == "scores" || name == "capped" || name == "masked" || name == "lse";
 }
@@ -129,12 +130,17 @@ std::vector<std::string> names_in(const Plan& plan) {
 }
 
 // Names of the tensors of splits that a run may have.
-std::vector<std::string> names_in(const WhyOptions& why) {
+std::vector<std::string> names_in(const std::vector<WhyOptions>& why) {
   std::vector<std::string> names;
-  if (why.head) names.emplace_back("why.scores");
-  if (!why.logit) return names;
-  for (const char* of : {"parts", "tokens", "cross_tokens"}) {
-    names.push_back("contribution." + std::string(of));
+  const auto add = [&](std::size_t text, const std::string& name) {
+    names.push_back(split_tensor(name, text, why.size()));
+  };
+  for (std::size_t b = 0; b < why.size(); ++b) {
+    if (why[b].head) add(b, "why.scores");
+    if (!why[b].logit) continue;
+    for (const char* of : {"parts", "tokens", "cross_tokens"}) {
+      add(b, "contribution." + std::string(of));
+    }
   }
   return names;
 }
@@ -192,14 +198,12 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
   const bool pooled = plan.pool().has_value();
   if (pooled) check_pooled(options);
   const ModelRequest* const model = model_of(plan);
-  if (options.why && model == nullptr) {
-    refuse_split_without_model(options.why.head ? "WhyOptions::head" : "WhyOptions::logit");
-  }
-  if (model != nullptr && model->options.ablation == Ablation::mean &&
+  if (model != nullptr && model->options.ablation != Ablation::zero &&
       !is_changed(model->options)) {
     throw Error(ErrorKind::usage, translated("no heads are off"), "DocumentOptions::ablate",
                 translated("add DocumentOptions::heads_off, or leave it out"));
   }
+  const bool splits = model != nullptr && !model->why.empty();
   std::vector<PlotKind> plots;
   if (!options.answer) plots = options.plots;
   if (model != nullptr && !options.plots_chosen) std::erase(plots, PlotKind::dimensions);
@@ -216,7 +220,7 @@ std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan) {
                    "DocumentOptions::pool 1024"));
   }
   std::erase_if(plots, [&](PlotKind kind) {
-    const char* const lacking = lacking_split(kind, options.why);
+    const char* const lacking = lacking_split(kind, splits ? model->why.front() : WhyOptions());
     if (lacking == nullptr || are_all(options.plots)) return lacking != nullptr;
     throw Error(ErrorKind::usage,
                 translated("there is no split for the picture {1}", picture_kind(kind).info.name),
@@ -304,7 +308,9 @@ void check_only(const RunOptions& options, const Plan& plan) {
     names = names_in(plan);
     std::erase_if(names, [&](const auto& name) { return !has_tensor(name, options, plan); });
   }
-  for (std::string& name : names_in(options.why)) names.push_back(std::move(name));
+  if (const ModelRequest* const model = model_of(plan)) {
+    for (std::string& name : names_in(model->why)) names.push_back(std::move(name));
+  }
   check_only(options, names);
 }
 

@@ -128,7 +128,9 @@ void KindRun::compute(const Progress& progress) {
   report_.weights.resize(plan_.attentions.size());
   maps_.resize(plan_.attentions.size());
   shown_ = ShownMatrices(plan_.attentions.size());
-  if (options_.why) split(progress);
+  if (const ModelRequest* model = model_of(plan_); model != nullptr && !model->why.empty()) {
+    split(*model, progress);
+  }
   if (plan_.model && !options_.answer && options_.only.empty() && wants_weights()) {
     const auto tensors = foreseen();
     choose_format(tensors);
@@ -218,14 +220,16 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   file.labels = maps_.back().map.labels;
   file.shapes = report_.shapes;
   file.model = report_.model ? &*report_.model : nullptr;
-  if (why_) file.why = &why_->splits;
-  if (why_ && why_->splits.logit && !why_->splits.logit->label) {
-    const LogitSplit& logit = *why_->splits.logit;
+  for (const auto& why : why_) {
+    ResultSplits& own = file.splits.emplace_back();
+    own.of = &why->splits;
+    if (!own.of->logit || own.of->logit->label) continue;
+    const LogitSplit& logit = *own.of->logit;
     const auto text_of = [&](std::size_t token) {
       return written_token(*model_of(plan_)->folder, static_cast<std::int64_t>(token)).value_or("");
     };
-    file.logit_text = text_of(logit.token);
-    if (logit.against) file.against_text = text_of(*logit.against);
+    own.logit_text = text_of(logit.token);
+    if (logit.against) own.against_text = text_of(*logit.against);
   }
   if (report_.model && wants_weights()) file.seen = seen_keys();
   const Geometry& geometry = plan_.attentions[0].geometry;
@@ -331,33 +335,31 @@ bool KindRun::draws_weights() const {
 }
 
 // Splits are computed before the model, as files are begun with the shapes of all tensors.
-void KindRun::split(const Progress& progress) {
-  const ModelRequest& model = *model_of(plan_);
-  const std::size_t samples = model.texts.ids.size();
+void KindRun::split(const ModelRequest& model, const Progress& progress) {
+  const std::size_t samples = model.why.size();
   if (options_.sample >= samples) {
     throw input_error(
         translated_count(samples, "there is no sample {2}: the document has {1} sample",
                          "there is no sample {2}: the document has {1} samples", options_.sample),
         "RunOptions::sample", give_below(samples));
   }
-  if (samples > 1 && options_.sample == 0) {
-    plan_.warnings.push_back(
-        translated("of {1} texts the first is split: RunOptions::sample chooses another", samples));
+  for (std::size_t b = 0; b < samples; ++b) {
+    why_.push_back(std::make_shared<const RunSplits>(named_splits(
+        attn::split(model.why[b], *model.folder, model.texts.of_sample(b), model.options, progress),
+        plan_, report_.document, b)));
+    const auto put = [&](const char* name, const Tensor& tensor) {
+      if (!tensor) return;
+      why_tensors_.push_back(
+          {split_tensor(name, b, samples), tensor.converted(model.options.dtype)});
+    };
+    const auto& [scores, logit] = why_.back()->splits;
+    if (scores) put("why.scores", scores->parts);
+    if (!logit) continue;
+    put("contribution.parts", logit->parts);
+    put("contribution.tokens", logit->tokens);
+    put("contribution.cross_tokens", logit->cross_tokens);
   }
-  why_ = std::make_shared<const RunSplits>(
-      named_splits(attn::split(options_.why, *model.folder, model.texts.of_sample(options_.sample),
-                               model.options, progress),
-                   plan_, report_.document, options_.sample));
   report_.splits = why_;
-  const auto put = [&](const char* name, const Tensor& tensor) {
-    if (tensor) why_tensors_.push_back({name, tensor.converted(model.options.dtype)});
-  };
-  const auto& [scores, logit] = why_->splits;
-  if (scores) put("why.scores", scores->parts);
-  if (!logit) return;
-  put("contribution.parts", logit->parts);
-  put("contribution.tokens", logit->tokens);
-  put("contribution.cross_tokens", logit->cross_tokens);
 }
 
 std::vector<std::pair<std::string, Tensor>> KindRun::foreseen() const {
@@ -480,8 +482,9 @@ Drawing KindRun::drawing_of(std::vector<DrawnMap> maps) const {
 }
 
 DrawnSplits KindRun::drawn_splits() const {
-  if (!why_) return {};
-  return {{why_, &why_->splits}, why_->tokens, why_->read, why_->token, why_->against};
+  if (why_.empty()) return {};
+  const auto& own = why_[options_.sample];
+  return {{own, &own->splits}, own->tokens, own->read, own->token, own->against};
 }
 
 Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& of) const {

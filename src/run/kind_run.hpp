@@ -95,7 +95,7 @@ class KindRun {
   /// Chooses safetensors in place of JSON that would be large, if the options leave it open.
   void choose_format(std::span<const std::pair<std::string, Tensor>> tensors);
 
-  void split(const Progress& progress);
+  void split(const ModelRequest& model, const Progress& progress);
   std::vector<std::pair<std::string, Tensor>> foreseen() const;
   bool keeps_weights() const;
   bool draws_whole(const AttentionMap& map) const;
@@ -113,7 +113,7 @@ class KindRun {
   // Computed tensors. Those that the result does not have, or has in a file already, are but
   // shapes.
   std::vector<std::pair<std::string, Tensor>> tensors_;
-  std::shared_ptr<const RunSplits> why_;
+  std::vector<std::shared_ptr<const RunSplits>> why_;  // of each text
   std::vector<NamedTensor> why_tensors_;
   double seconds_ = 0;  // of the computation, without the work on its results
   RunReport report_;

@@ -53,7 +53,8 @@ void answer(const std::vector<std::unique_ptr<KindRun>>& runs, const RunOptions&
 }
 
 // Warnings of options of pictures that none of the pictures honours.
-std::vector<std::string> without_effect(const RunOptions& options, bool several_kinds) {
+std::vector<std::string> without_effect(const RunOptions& options, bool several_kinds,
+                                        bool splits) {
   if (options.most_weights_for_heatmap == 0) return {};
   std::vector<PlotKind> kinds = options.plots;
   if (several_kinds) kinds.push_back(PlotKind::comparison);
@@ -61,7 +62,7 @@ std::vector<std::string> without_effect(const RunOptions& options, bool several_
   pictures.options = options.plot;
   pictures.maps.selection = options.selection;
   pictures.format = options.format;
-  if (options.reported_weights || options.why) {
+  if (options.reported_weights || splits) {
     // What is chosen of the weights acts on reports, splits and the page too, which has the
     // pictures' title and colours.
     pictures.maps.selection = {};
@@ -169,7 +170,9 @@ class DocumentRuns {
     }
     if (runs_.size() > 1 && options_.sync) sync_folder(options_.out);
     add_reports(outcome);
-    std::ranges::move(without_effect(options_, runs_.size() > 1),
+    const bool splits = std::ranges::any_of(
+        outcome.reports, [](const RunReport& report) { return !report.splits.empty(); });
+    std::ranges::move(without_effect(options_, runs_.size() > 1, splits),
                       std::back_inserter(outcome.reports[0].warnings));
     if (comparison_failure_) {
       outcome.reports[0].failed_pictures.push_back(std::move(*comparison_failure_));

@@ -284,8 +284,9 @@ TEST_CASE("the commands of the document about tutorials print the tutorials' num
 }
 
 TEST_CASE("the documents about parts of scores show what their commands print") {
-  for (const std::string name : {"why.md", "why.zh-CN.md"}) {
+  for (const std::string name : {"why.md", "why.zh-CN.md", "circuits.md", "circuits.zh-CN.md"}) {
     CAPTURE(name);
+    const bool circuits = name.starts_with("circuits");
     const std::string document = read_document(name);
     const TemporaryFolder folder;
     const Outcome outcome = follow(document, folder);
@@ -299,6 +300,7 @@ TEST_CASE("the documents about parts of scores show what their commands print") 
         CHECK(outcome.output.find(line) != std::string::npos);
       }
     }
+    if (circuits) continue;
     for (const char* picture : {"parts", "bars", "path", "contributions"}) {
       CHECK(std::filesystem::exists(folder / "why" / (std::string(picture) + ".png")));
     }
@@ -312,7 +314,7 @@ TEST_CASE("the commands of all other documents run as they are") {
     const bool followed_above = name.starts_with("README") || name.starts_with("guide") ||
                                 name.starts_with("kinds") || name.starts_with("masks") ||
                                 name.starts_with("tutorials") || name.starts_with("why") ||
-                                name.starts_with("gallery");
+                                name.starts_with("circuits") || name.starts_with("gallery");
     const std::string document = read_document(name);
     if (followed_above || !followed.insert(commands_of(document)).second) continue;
     CAPTURE(name);

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -409,6 +411,79 @@ TEST_CASE("contributions to logits over a corpus have exact sums, which shards j
         "attn-cli: nothing here is computed of the logit of a single token\n  where: --logit\n  "
         "help:  add a lens, a text to patch from, or a corpus; run splits the logit of one "
         "text\n");
+}
+
+TEST_CASE("a corpus of pairs has means of sweeps and of contributions, which shards join") {
+  const TemporaryFolder folder;
+  struct Pair {
+    std::string text, other, answer, wrong;
+  };
+  const std::vector<Pair> pairs{
+      {"The peace of the world", "The peace of the nation", " and", " of"},
+      {"The laws of the world", "The laws of the people", " are", " of"},
+      {"The war of the people and", "The war of the country and", " of", " the"}};
+  std::string lines;
+  for (const Pair& pair : pairs) {
+    lines += R"({"text": ")" + pair.text + R"(", "patch": {"text": ")" + pair.other +
+             R"("}, "logit": ")" + pair.answer + R"(", "against_logit": ")" + pair.wrong + "\"}\n";
+  }
+  write_text(folder / "pairs.jsonl", lines);
+  const auto read = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"heads",   "--model",        speeches, "--corpus", "pairs.jsonl",
+                                   "--sweep", "heads,residual", "--out",  out};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = attn_cli(words, folder.path());
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    return outcome.output;
+  };
+  const std::string table =
+      read("whole", {"--threads", "2", "--plots", "heads", "--dpi", "60", "--dtype", "float64"});
+  CHECK(
+      table.find("Patched from the other texts, one at a time: what a head writes. The difference "
+                 "of the two logits, ") != std::string::npos);
+  for (const char* part : {"1/2", "0/2"}) {
+    read("parts", {"--shard", part, "--dtype", "float64", "--quiet"});
+  }
+  REQUIRE(attn_cli({"heads", "--merge", "parts"}, folder.path()).exit_code == 0);
+  for (const char* name : {"corpus.json", "contributions.csv", "patches.csv"}) {
+    CHECK(read_text(folder / "whole" / name) == read_text(folder / "parts" / name));
+  }
+  for (const char* name : {"heads.patch.png", "heads.patch.residual.png"}) {
+    CHECK(std::filesystem::exists(folder / "whole" / name));
+  }
+  // The means of head 1.1's effects are those of the texts alone.
+  std::vector<double> effects;
+  for (const Pair& pair : pairs) {
+    const Outcome one = attn_cli(
+        {"heads", "--model", speeches, "--text", pair.text, "--patch", pair.other, "--logit",
+         pair.answer, "--against-logit", pair.wrong, "--dtype", "float64", "--json"},
+        folder.path());
+    for (const auto& head : nlohmann::json::parse(one.output)["patches"]["heads"]) {
+      if (head["layer"] == "1" && head["head"] == 1) effects.push_back(head["effect"]);
+    }
+  }
+  REQUIRE(effects.size() == 3);
+  const double mean = (effects[0] + effects[1] + effects[2]) / 3;
+  double squares = 0;
+  for (const double effect : effects) squares += (effect - mean) * (effect - mean);
+  std::istringstream rows(read_text(folder / "whole" / "patches.csv"));
+  std::string row;
+  while (std::getline(rows, row) && !row.starts_with("heads,1.1,,")) {
+  }
+  std::vector<std::string> cells;
+  std::istringstream line(row);
+  for (std::string cell; std::getline(line, cell, ',');) cells.push_back(cell);
+  REQUIRE(cells.size() == 7);
+  CHECK(std::stod(cells[3]) == doctest::Approx(mean).epsilon(1e-12));
+  CHECK(std::stod(cells[4]) == doctest::Approx(std::sqrt(squares / 6)).epsilon(1e-9));
+  CHECK(cells[6] == "3");
+  write_text(folder / "texts.txt", "The people\n");
+  CHECK(attn_cli({"heads", "--model", speeches, "--corpus", "texts.txt", "--sweep", "heads",
+                  "--out", "none"},
+                 folder.path())
+            .errors.find("line 1 is left out: there is no text to patch parts from") !=
+        std::string::npos);
 }
 
 TEST_CASE("what an answer looks at, and what is lost without each head, are pictures too") {

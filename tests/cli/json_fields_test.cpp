@@ -98,6 +98,9 @@ constexpr Report reports[] = {
     {"heads",
      "--model data/speeches --text 'The peace of' --patch 'The war of' --sweep residual,keys"},
     {"heads",
+     "--model data/speeches --text 'The peace of' --patch 'The war of' --paths 1.0,logits"},
+    {"heads", "--model data/speeches --corpus pairs.jsonl --sweep residual --out pairs"},
+    {"heads",
      "--model data/speeches --text 'The people of' --analyses lens,loss --logit 3 "
      "--against-logit 5"},
     {"circuits", "data/speeches --tokens 3 --out circuits"},
@@ -120,6 +123,7 @@ TEST_CASE("reports in JSON have the fields that the documents about them name") 
                                "mask": {"causal": true}, "labels": ["a", "b", "c"],
                                "valid_lens": {"query": [2], "key": [2]}})");
   folder.write("wrong.json", R"({"attention": "sdpaa"})");
+  folder.write("pairs.jsonl", R"({"text": "The peace of", "patch": {"text": "The war of"}})");
   REQUIRE(shell("cp -rL \"$(\"$ATTN\" example --folder)\" data", folder.path()).exit_code == 0);
   std::map<std::string, Fields> printed;
   for (const Report& report : reports) {

@@ -42,19 +42,109 @@ TEST_CASE("run --why and --logit write splits with the names of their parts") {
   }
 }
 
-TEST_CASE("a split of several texts says that it is of the first") {
+TEST_CASE("each of several texts is split, by tokens of its own") {
   const TemporaryFolder folder;
-  const std::string warning =
-      "attn-cli: warning: of 2 texts the first is split: --sample chooses another\n";
-  for (const char* sample : {"0", "1"}) {
-    CAPTURE(sample);
-    const Outcome run = attn_cli(
-        {"run", "--model", ATTN_DATA "/speeches", "--text", "The peace", "--text", "The union of",
-         "--logit", "--sample", sample, "--plots", "none", "--no-color", "--out", sample},
-        folder.path());
-    REQUIRE(run.exit_code == 0);
-    CHECK((run.errors.find(warning) != std::string::npos) == (sample[0] == '0'));
+  const std::vector<std::string> texts{"The peace of the", "The union of"};
+  const auto run = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"run",        "--model",  ATTN_DATA "/speeches",
+                                   "--no-color", "--format", "svg",
+                                   "--out",      out,        "--why",
+                                   "1.0",        "--plots",  "contributions"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = attn_cli(words, folder.path());
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    return outcome.output;
+  };
+  const std::string both =
+      run("both", {"--text", texts[0], "--text", texts[1], "--logit", " world", "--logit", " the",
+                   "--against-logit", " people", "--against-logit", " our"});
+  const attn::TensorFile got = attn::TensorFile::open(folder / "both" / "result.json");
+  const std::vector<std::pair<std::string, std::string>> pairs{{" world", " people"},
+                                                               {" the", " our"}};
+  for (std::size_t b = 0; b < 2; ++b) {
+    CAPTURE(b);
+    const std::string out = "one" + std::to_string(b);
+    const std::string one = run(
+        out, {"--text", texts[b], "--logit", pairs[b].first, "--against-logit", pairs[b].second});
+    const std::string logit = "The logit of \"" + pairs[b].first + "\" minus that of \"";
+    CHECK(both.find(logit) != std::string::npos);
+    CHECK(one.find(logit) != std::string::npos);
+    const attn::TensorFile own = attn::TensorFile::open(folder / out / "result.json");
+    for (const char* tensor : {"why.scores", "contribution.parts", "contribution.tokens"}) {
+      const attn::Tensor all = got.read("texts." + std::to_string(b) + "." + tensor),
+                         alone = own.read(tensor);
+      REQUIRE(all.shape() == alone.shape());
+      CHECK(std::ranges::equal(all.values<float>(), alone.values<float>()));
+    }
+    const Outcome plot = attn_cli({"plot", "contributions", "both", "--sample", std::to_string(b),
+                                   "--out", "p.svg", "--quiet"},
+                                  folder.path());
+    CHECK(plot.errors == "");
+    CHECK(read_text(folder / "p.svg") == read_text(folder / out / "contributions.svg"));
   }
+}
+
+TEST_CASE("documents say what is split, as flags do, and batches compute it") {
+  const TemporaryFolder folder;
+  const std::string model =
+                        R"({"model": ")" ATTN_DATA R"(/speeches", "text": ["The peace of the", )"
+                        R"("The union of"], )",
+                    keys = R"("why": {"head": "2.1", "query": 5, "key": 4}, )"
+                           R"("logit": [" world", " the"], "against_logit": " our")";
+  write_text(folder / "keys.json", model + keys + "}");
+  write_text(folder / "plain.json", model + R"("title": ""})");
+  const std::vector<std::string> rest{"--plots", "none", "--quiet", "--out"},
+      flags{"--why",   "2.1",    "--query", "5",    "--key",           "4",
+            "--logit", " world", "--logit", " the", "--against-logit", " our"};
+  const auto result = [&](const std::string& command, const std::string& document,
+                          const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> words{command, document};
+    words.insert(words.end(), rest.begin(), rest.end());
+    words.push_back(out);
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = attn_cli(words, folder.path());
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    const fs::path results = folder / out;
+    return read_text((command == "batch" ? results / fs::path(document).stem() : results) /
+                     "result.json");
+  };
+  const std::string own = result("run", "keys.json", "a", {});
+  CHECK(own.find("\"texts.1.contribution.parts\"") != std::string::npos);
+  CHECK(result("run", "plain.json", "b", flags) == own);
+  CHECK(result("batch", "keys.json", "c", {}) == own);
+  CHECK(result("batch", "plain.json", "d", flags) == own);
+  CHECK(attn_cli({"explain", "keys.json", "--sample", "1"}, folder.path())
+            .output.find("Why head 2.1 looks from ") != std::string::npos);
+}
+
+TEST_CASE("splits that a document cannot have are refused at their keys") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& keys) {
+    const std::string text =
+        R"({"model": ")" ATTN_DATA R"(/speeches", "text": ["The peace", "We"], )";
+    write_text(folder / "d.json", text + keys + "}");
+    return refused_with(3, {"run", "d.json", "--out", "r"}, folder.path());
+  };
+  CHECK(
+      refusal(R"("logit": ["1", "2", "3"])") ==
+      "attn-cli: there are 3 tokens for 2 texts\n  where: d.json, /logit\n  help:  give one token "
+      "for all texts, or one for each\n");
+  CHECK(
+      refusal(R"("why": {"query": 1})") ==
+      "attn-cli: the split names neither a head nor a logit\n  where: d.json, /why\n  help:  give "
+      "a head, or --logit\n");
+  CHECK(
+      refusal(R"("why": {"head": "9.1"})") ==
+      "attn-cli: there is no layer 9: the model has 4 layers\n  where: d.json, /why/head\n  help:  "
+      "give 0 to 3\n");
+  CHECK(refusal(R"("logit": "1", "why": {"query": 4})") ==
+        "attn-cli: there is no query 4: the text has 3 tokens\n  where: d.json, /why/query\n  "
+        "help:  give 0 to 2\n");
+  CHECK(refusal(R"("against_logit": 5)") ==
+        "attn-cli: expected a string, found a number\n  where: d.json, /against_logit\n  help:  "
+        "give a string\n");
 }
 
 TEST_CASE("run draws the parts of a score and of a logit") {
@@ -185,10 +275,10 @@ TEST_CASE("what cannot be split is refused by the flag that asks for it") {
   CHECK(refused_with(3, {"run", pythia, "--why", "7.0"}) ==
         "attn-cli: there is no layer 7: the model has 3 layers\n  where: --why\n  help:  give 0 to "
         "2\n");
-  CHECK(refused_with(2, {"run", "-", "--why", "0.0"}, ".",
+  CHECK(refused_with(3, {"run", "-", "--why", "0.0"}, ".",
                      R"({"attention": "softmax", "scores": [[1, 2]], "value": [[1], [2]]})") ==
-        "attn-cli: scores and logits are split for models only\n  where: --why\n  help:  leave it "
-        "out, or name a model\n");
+        "attn-cli: \"why\" has no meaning for softmax attention\n  where: --why\n  help:  leave it "
+        "out, or choose \"model\", which takes a checkpoint folder\n");
 }
 
 TEST_CASE("explain --why says what wrote the parts of a score, in both languages") {

@@ -382,6 +382,32 @@ TEST_CASE("a tokenizer that cannot be read is a warning beside ids, and an error
   CHECK(problems_of(document_of(folder.path().string(), R"("text": "one")")) != "");
 }
 
+TEST_CASE("splits that a model or a text cannot have are refused at their keys") {
+  const auto problem = [](const std::string& keys) {
+    return problems_of(document_of(gpt2, R"("token_ids": [[1, 2, 3], [4, 5]], )" + keys));
+  };
+  CHECK(problem(R"("logit": ["1", "2"], "against_logit": "7", "why": {"head": "1.0"})") == "");
+  CHECK(
+      problem(R"("logit": ["1", "2", "3"])") ==
+      "there are 3 tokens for 2 texts\n  where: doc.json, /logit\n  help:  give one token for all "
+      "texts, or one for each");
+  CHECK(
+      problem(R"("why": {"query": 1})") ==
+      "the split names neither a head nor a logit\n  where: doc.json, /why\n  help:  give a head, "
+      "or DocumentOptions::logit");
+  CHECK(
+      problem(R"("why": {"head": "9.1"})") ==
+      "there is no layer 9: the model has 3 layers\n  where: doc.json, /why/head\n  help:  give 0 "
+      "to 2");
+  CHECK(
+      problem(R"("logit": "1", "why": {"query": 2})") ==
+      "there is no query 2: the text has 2 tokens\n  where: doc.json, /why/query\n  help:  give 0 "
+      "to 1");
+  CHECK(problem(R"("ablate_over": ["a"])") ==
+        "zeros are no means over texts\n  where: doc.json, /ablate_over\n  help:  choose a mean by "
+        "DocumentOptions::ablate, or leave it out");
+}
+
 TEST_CASE("samples that ask for too much are refused before their texts are cut") {
   const WithWords folder(bert);
   const auto refusal = [&](const std::string& key, const std::string& one, std::size_t count) {

@@ -272,10 +272,11 @@ TEST_CASE("every part that hides keys has its words") {
 TEST_CASE("every option of a document is one of its keys") {
   attn::DocumentOptions options;
   // Naming every member makes a new one an error here until it is set too.
-  auto& [input, model, architecture, adapter, texts, images, layers, logits, heads_off, ablate,
-         patch, patch_at, generate, continued, parts, parts_between_special_tokens, prompt,
-         truncate, chat, token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal,
-         score, where, weight, tables, gradient, threads, files, generated] = options;
+  auto& [input, model, architecture, adapter, texts, images, layers, logits, why, why_query,
+         why_key, logit, against_logit, heads_off, ablate, ablate_over, patch, patch_at, generate,
+         continued, parts, parts_between_special_tokens, prompt, truncate, chat, token_ids,
+         attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight,
+         tables, gradient, threads, files, generated] = options;
   input = "doc.json";
   threads = 1;
   files.limits.nesting = 7;
@@ -285,6 +286,10 @@ TEST_CASE("every option of a document is one of its keys") {
   images = {"a"};
   layers = {{0}};
   logits = causal = true;
+  why = "0.0";
+  why_query = why_key = 0;
+  logit = {"a"};
+  against_logit = {"a", "b"};
   heads_off = {"0.0"};
   attention = {attn::Kind::self};
   dtype = attn::DType::float64;
@@ -295,6 +300,7 @@ TEST_CASE("every option of a document is one of its keys") {
   pool = attn::Pooling{};
   score = where = weight = "1";
   ablate = "mean";
+  ablate_over = {"a"};
   patch = continued = prompt = "a";
   patch_at = {"a"};
   generate = 1;
@@ -306,10 +312,11 @@ TEST_CASE("every option of a document is one of its keys") {
   const std::vector<attn::Setting> settings = attn::settings(options, unchanged);
   // All members but input, threads, files and an observer are settings.
   constexpr std::size_t members = std::tuple_size_v<decltype(std::tie(
-      input, model, architecture, adapter, texts, images, layers, logits, heads_off, ablate, patch,
-      patch_at, generate, continued, parts, parts_between_special_tokens, prompt, truncate, chat,
-      token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where,
-      weight, tables, gradient, threads, files, generated))>;
+      input, model, architecture, adapter, texts, images, layers, logits, why, why_query, why_key,
+      logit, against_logit, heads_off, ablate, ablate_over, patch, patch_at, generate, continued,
+      parts, parts_between_special_tokens, prompt, truncate, chat, token_ids, attention, dtype,
+      heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads,
+      files, generated))>;
   CHECK(settings.size() == members - 4);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);
