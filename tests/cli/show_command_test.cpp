@@ -99,7 +99,7 @@ TEST_CASE("show fits the columns given, or those that the environment tells") {
 TEST_CASE("show fits the terminal") {
   if (!there_are_terminals()) return;
   const TemporaryFolder folder;
-  folder.write("w.json", R"({"weights":{"ones":[300,300]}})");
+  folder.write("w.json", R"({"weights":{"full":[300,300],"value":0.0033333333333333335}})");
   const std::string drawn = on_a_terminal(folder, "TERM=dumb COLUMNS=70");
   CHECK(widest_row(drawn) == 60 + 1);  // a terminal adds a carriage return
   CHECK(std::count(drawn.begin(), drawn.end(), '\n') < 20);
