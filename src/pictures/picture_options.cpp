@@ -158,7 +158,7 @@ constexpr auto option_rows = std::to_array<Row>({
     // Texts.
     {{"FigureOptions::caption"},
      figure_differs<&FigureOptions::caption>,
-     of({heatmap, grid, strip, curves}) | joined | composed},
+     of({heatmap, grid, strip, curves, comparison, difference}) | joined | composed},
     {{"FigureOptions::title"}, figure_differs<&FigureOptions::title>, every & ~sheets},
     {{"FigureOptions::xlabel"},
      figure_differs<&FigureOptions::xlabel>,
@@ -248,18 +248,27 @@ namespace {
 // The error of an option that changes nothing beside what else is asked for; absent if there is
 // none.
 std::optional<Error> option_without_effect(const PlotRequest& request) {
-  const auto& [figure, annotation] = std::tie(request.options.figure, request.options.annotation);
-  if (request.format == PictureFormat::png && figure.letters != FigureOptions().letters) {
-    return Error(ErrorKind::usage,
-                 translated("{1} has no effect: a PNG has pixels in place of letters",
-                            "FigureOptions::letters"),
-                 "FigureOptions::letters", translated("leave it out, or draw an SVG or a PDF"));
+  const auto& [figure, annotation, colors] =
+      std::tie(request.options.figure, request.options.annotation, request.options.colors);
+  const auto error = [](const char* field, const std::string& problem, std::string help) {
+    return Error(ErrorKind::usage, problem, field, std::move(help));
+  };
+  const bool png = request.format == PictureFormat::png;
+  if (const char* const field = "FigureOptions::letters";
+      png && figure.letters != FigureOptions().letters) {
+    return error(field,
+                 translated("{1} has no effect: a PNG has pixels in place of letters", field),
+                 translated("leave it out, or draw an SVG or a PDF"));
   }
   if (annotation.when == Annotate::off && (annotation.format || annotation.color)) {
     const char* const field =
         annotation.format ? "AnnotationOptions::format" : "AnnotationOptions::color";
-    return Error(ErrorKind::usage, translated("{1} has no effect: the cells have no values", field),
-                 field, translated("leave it out, or AnnotationOptions::when off"));
+    return error(field, translated("{1} has no effect: the cells have no values", field),
+                 translated("leave it out, or AnnotationOptions::when off"));
+  }
+  if (const char* const field = "ColorOptions::bar_label"; !colors.bar && colors.bar_label) {
+    return error(field, translated("{1} has no effect: there is no bar of colours", field),
+                 translated("leave it out, or ColorOptions::bar off"));
   }
   return std::nullopt;
 }

@@ -285,6 +285,11 @@ void add_choice_warnings(const DrawnMap& drawn, const Drawing& drawing, const Pi
                          std::vector<std::string>& warnings) {
   const AttentionMap& map = drawn.map;
   if (!map.numbers || kind.shows == PictureKind::Shows::mask) return;
+  if (const auto& top = drawing.options.top; top && *top >= map.numbers.shape().back()) {
+    warnings.push_back(
+        translated("PlotOptions::top {1} leaves nothing out: there are {2}", *top,
+                   translated_count(map.numbers.shape().back(), "{1} key", "{1} keys")));
+  }
   const bool at_least = drawing.options.threshold > 0;
   if (at_least || drawing.choice.selection.renormalize) {
     const Tensor numbers = map.numbers.converted(DType::float64);

@@ -84,12 +84,22 @@ TEST_CASE("flags of pictures that change nothing of what is drawn are told") {
   CHECK(told({"--plots", "none", "--show", "--cmap", "Blues"}) == "");
   CHECK(told({"--plots", "heatmap", "--annotate", "off", "--annotate-format", ".3f"}) ==
         warning + "--annotate-format has no effect: the cells have no values\n");
+  CHECK(told({"--plots", "heatmap", "--colorbar", "off", "--colorbar-label", "Weight"}) ==
+        warning + "--colorbar-label has no effect: there is no bar of colours\n");
   CHECK(told({"--plots", "none", "--head", "all"}) ==
         warning + "--head all has no effect: no picture is drawn\n");
   CHECK(attn_cli({"plot", "heatmap", "r", "--letters", "outlines", "--out", "x.png"}, folder.path())
             .errors ==
         "attn-cli: --letters has no effect: a PNG has pixels in place of letters\n"
         "  where: --letters\n  help:  leave it out, or draw an SVG or a PDF\n");
+  CHECK(attn_cli({"plot", "heatmap", "r", "--colorbar", "off", "--colorbar-label", "Weight",
+                  "--out", "x.png"},
+                 folder.path())
+            .errors ==
+        "attn-cli: --colorbar-label has no effect: there is no bar of colours\n"
+        "  where: --colorbar-label\n  help:  leave it out, or --colorbar off\n");
+  CHECK(attn_cli({"plot", "heatmap", "r", "--top", "2", "--out", "x.pdf"}, folder.path()).errors ==
+        warning + "--top 2 leaves nothing out: there are 2 keys\n");
 }
 
 TEST_CASE("a head that is not meant, an empty text and bins that reduce nothing are told") {

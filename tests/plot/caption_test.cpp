@@ -77,4 +77,22 @@ TEST_CASE("files of every format hold the caption and the description") {
   CHECK(svg.find(alternative) < svg.find("</desc>"));
 }
 
+TEST_CASE(
+    "a PDF file is tagged as a figure with its description, and its objects are where it says") {
+  Heatmap map = three_words({1, 0, 0, 0, 1, 0, 0, 0, 1});
+  const std::string pdf = draw_heatmap(map, {}, PictureFormat::pdf).bytes;
+  CHECK(pdf.find("/S /Figure\n   /Alt <FEFF004800650061007400") != std::string::npos);  // "Heat"
+  CHECK(pdf.find("/Lang (en)\n   /MarkInfo << /Marked true >>") != std::string::npos);
+  const std::size_t table = std::stoul(pdf.substr(pdf.rfind("startxref\n") + 10));
+  CHECK(pdf.substr(table, 7) == "xref\n0 ");
+  const std::size_t rows = pdf.find('\n', table + 5) + 1, count = std::stoul(pdf.substr(table + 7));
+  REQUIRE(count > 5);
+  for (std::size_t object = 1; object < count; ++object) {
+    CAPTURE(object);
+    const std::size_t at = std::stoul(pdf.substr(rows + 20 * object, 10));
+    const std::string start = std::to_string(object) + " 0 obj\n";
+    CHECK(pdf.substr(at, start.size()) == start);
+  }
+}
+
 }  // namespace

@@ -134,6 +134,8 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
       break;
     case PictureFormat::pdf:
       sheet.surface.reset(cairo_pdf_surface_create_for_stream(append, &stream_, width, height));
+      // Later versions hide objects in streams, where tagged_pdf() would not find them.
+      cairo_pdf_surface_restrict_to_version(sheet.surface.get(), CAIRO_PDF_VERSION_1_4);
       // Equal figures must be equal files, so the time of drawing is left out.
       cairo_pdf_surface_set_metadata(sheet.surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");
       cairo_pdf_surface_set_metadata(sheet.surface.get(), CAIRO_PDF_METADATA_CREATOR, maker);
@@ -141,12 +143,10 @@ Canvas::Canvas(PictureFormat format, Point lower_left, double width, double heig
   }
   if (!is_raster()) sheet.cairo.reset(cairo_create(sheet.surface.get()));
   draw_on(std::move(sheet));
-  if (clear_) return;
-  if (format_ == PictureFormat::svg) {
-    svg_.set_paper(ground_);
-    return;
-  }
-  begin_band();
+  if (!clear_ && format_ == PictureFormat::svg) svg_.set_paper(ground_);
+  if (!clear_ && format_ != PictureFormat::svg) begin_band();
+  // Not before the ground is painted, for which Cairo forgets all that was there.
+  if (format_ == PictureFormat::pdf) cairo_tag_begin(cairo_, figure_tag, nullptr);
 }
 
 void Canvas::begin_raster(bool whole) {
@@ -396,6 +396,7 @@ std::string Canvas::finish(const FileText& given) {
   const FileText words{printable(given.title), printable(given.description),
                        printable(given.provenance), printable(given.caption)};
   const bool both = !words.caption.empty() && !words.provenance.empty();
+  if (format_ == PictureFormat::pdf) cairo_tag_end(cairo_, figure_tag);
   if (!is_raster()) cairo_show_page(cairo_);
   check(cairo_status(cairo_));
   cairo_surface_flush(surface_);
@@ -409,7 +410,8 @@ std::string Canvas::finish(const FileText& given) {
     say(CAIRO_PDF_METADATA_KEYWORDS, words.description);
     cairo_surface_finish(surface_);
     check(cairo_surface_status(surface_));
-    return format_ == PictureFormat::svg ? svg_.finished(stream_, words) : std::move(stream_);
+    return format_ == PictureFormat::svg ? svg_.finished(stream_, words)
+                                         : tagged_pdf(std::move(stream_), words.description);
   }
   if (file_) {
     add_to_file(sheet_, band_top_);

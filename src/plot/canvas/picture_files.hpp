@@ -127,6 +127,12 @@ class SvgFile {
   std::string family_;  ///< of all texts
 };
 
+/// The tag of a PDF file's content, for programs that read it aloud.
+inline constexpr const char* figure_tag = "Figure";
+/// Cairo's PDF file of version 1.4 with a text for those who cannot see the picture, which Cairo
+/// cannot give its figure_tag, the language of its words, and the mark of files with tags.
+std::string tagged_pdf(std::string pdf, const std::string& alternative);
+
 /// An animated PNG of frames, PNG files of one size without palettes, each shown for so many
 /// seconds, over and over. Readers that know no animations show the first. Throws Error(internal)
 /// for frames of several sizes.

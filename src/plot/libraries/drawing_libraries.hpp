@@ -156,6 +156,7 @@ ATTN_DRAWING(cairo_pattern_create_for_surface);
 ATTN_DRAWING(cairo_pattern_destroy);
 ATTN_DRAWING(cairo_pattern_set_filter);
 ATTN_DRAWING(cairo_pdf_surface_create_for_stream);
+ATTN_DRAWING(cairo_pdf_surface_restrict_to_version);
 ATTN_DRAWING(cairo_pdf_surface_set_metadata);
 ATTN_DRAWING(cairo_rectangle);
 ATTN_DRAWING(cairo_restore);
@@ -187,6 +188,8 @@ ATTN_DRAWING(cairo_surface_mark_dirty);
 ATTN_DRAWING(cairo_surface_status);
 ATTN_DRAWING(cairo_svg_surface_create_for_stream);
 ATTN_DRAWING(cairo_svg_surface_set_document_unit);
+ATTN_DRAWING(cairo_tag_begin);
+ATTN_DRAWING(cairo_tag_end);
 ATTN_DRAWING(cairo_translate);
 
 #undef ATTN_DRAWING
