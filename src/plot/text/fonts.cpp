@@ -67,6 +67,7 @@ void add_bitmap(const FT_Bitmap& bitmap, int left, int top, cairo_surface_t* sur
   }
 }
 
+constexpr const char* noto_package = "fonts-noto-core";
 constexpr gunichar first_skin_tone = 0x1F3FB, last_skin_tone = 0x1F3FF;
 constexpr gunichar first_pictograph = 0x1F000;  // signs below are in fonts of symbols
 constexpr gunichar first_rare_han = 0x20000;    // of the supplementary planes
@@ -95,6 +96,20 @@ std::string script_name(GUnicodeScript script) {
 }
 
 }  // namespace
+
+std::string families_of_scripts(const std::string& text) {
+  std::string families;
+  for (const char* at = text.c_str(); *at != '\0'; at = g_utf8_find_next_char(at, nullptr)) {
+    const gunichar letter = g_utf8_get_char(at);
+    constexpr gunichar first_of_others = 0x590;  // behind Latin, Greek, Cyrillic and Armenian
+    if (letter < first_of_others || is_plain(letter) || is_emoji(letter)) continue;
+    if (fonts_for(letter).packages != noto_package) continue;
+    std::string family = ",Noto Sans " + script_name(g_unichar_get_script(letter));
+    std::ranges::replace(family, '-', ' ');
+    if (families.find(family) == families.npos) families += family;
+  }
+  return families;
+}
 
 bool is_installed(const std::string& family) {
   for (const char* general : {"serif", "sans-serif", "monospace"}) {
@@ -237,7 +252,7 @@ ScriptFonts fonts_for(gunichar letter) {
     case G_UNICODE_SCRIPT_INHERITED:
       return {"symbols", translated("fonts-noto-core or fonts-symbola")};
     default:
-      return {name, "fonts-noto-core"};
+      return {name, noto_package};
   }
 }
 

@@ -27,6 +27,11 @@ struct HintedLine {
   std::unique_ptr<cairo_surface_t, DestroySurface> coverage;
 };
 
+/// Families made for the scripts of a text, ",Noto Sans Thai", for behind others; none of scripts
+/// that come with several styles or that usual fonts have. Without them a font of many scripts, in
+/// which most look ill, would be taken by chance.
+std::string families_of_scripts(const std::string& text);
+
 /// Whether there is a font of this family, or one that stands for a general name such as "serif".
 bool is_installed(const std::string& family);
 

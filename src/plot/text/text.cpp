@@ -201,7 +201,7 @@ void Typesetter::set_layout(Text& text, const std::string& line, double points) 
   if (context_ == nullptr) context_.reset(new_context());
   text.layout.reset(pango_layout_new(context_.get()));
   PangoFontDescription* font = pango_font_description_new();
-  pango_font_description_set_family(font, family_.c_str());
+  pango_font_description_set_family(font, (family_ + families_of_scripts(line)).c_str());
   if (bold_) pango_font_description_set_weight(font, PANGO_WEIGHT_BOLD);
   pango_font_description_set_absolute_size(font, pixels(points) * units_per_pixel);
   pango_layout_set_font_description(text.layout.get(), font);

@@ -23,4 +23,13 @@ TEST_CASE("letters belong to a script, and Debian has a font for it") {
   CHECK(told(U'∀') == "symbols: fonts-noto-core or fonts-symbola");
 }
 
+TEST_CASE("texts of other scripts are set in families made for these, if they are installed") {
+  using attn::plot::families_of_scripts;
+  CHECK(families_of_scripts("Weights, \u0394, \u0416 and 1/n") == "");
+  CHECK(families_of_scripts("\u6211\u304b\ud55c") == "");
+  CHECK(families_of_scripts(
+            "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35 \u0928\u092e\u0938\u094d\u0924\u0947") ==
+        ",Noto Sans Thai,Noto Sans Devanagari");
+}
+
 }  // namespace
