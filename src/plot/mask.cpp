@@ -28,7 +28,7 @@ constexpr std::size_t many_cells = 1 << 20;  // of fewer, threads gain nothing
 
 // Okabe and Ito's colours, which the colour-blind tell apart, greys, and five of Tol's muted ones.
 constexpr Colour seen_colour = {0, 114, 178}, global_colour = {86, 180, 233};
-constexpr Colour unknown_part_colour = {217, 217, 217};
+constexpr Colour unknown_part_colour = {217, 217, 217}, stroke_colour = {120, 120, 120};
 constexpr std::array<Colour, 12> part_colours = {{{230, 159, 0},
                                                   {204, 121, 167},
                                                   {0, 158, 115},
@@ -123,7 +123,7 @@ Look look_of(const Reason& reason, const std::vector<std::string>& parts) {
     look.hatches.push_back(part_hatches[part % part_hatches.size()]);
   }
   if (colours.empty()) return {translated("hidden"), unknown_part_colour, {Canvas::Hatch::rising}};
-  look.colour = mixed(colours);
+  look.colour = pale(mixed(colours));  // quieter than seen cells
   return look;
 }
 
@@ -153,7 +153,8 @@ class MaskCells {
     for (const auto& [reason, look] : looks_) {
       const auto known = std::ranges::find(entries, look.name, &LegendEntry::name);
       if (known == entries.end())
-        entries.push_back({look.name, look.colour, hatched ? look.hatches : no_hatches, black});
+        entries.push_back(
+            {look.name, look.colour, hatched ? look.hatches : no_hatches, stroke_colour});
     }
     if (several_) {
       entries.push_back({translated("of several the first"), black});
@@ -190,7 +191,7 @@ class MaskCells {
       if (framed) {
         for (const Box& run : boxes) canvas.fill(run, look.colour);
       }
-      draw_hatches(canvas, boxes, look.hatches, black, figure);
+      draw_hatches(canvas, boxes, look.hatches, stroke_colour, figure);
     }
     if (!framed) return;
     const double line = figure.pixels(cell_line);

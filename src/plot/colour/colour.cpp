@@ -70,9 +70,10 @@ Colour between(std::string_view few, bool reversed, std::size_t index, std::size
   return {mixed(low.red, high.red), mixed(low.green, high.green), mixed(low.blue, high.blue)};
 }
 
-// Okabe and Ito's colours.
+// Okabe and Ito's colours, the two light ones darker, so that each has a contrast of at least 3
+// with white and with dark paper; the one that is most like another comes late.
 constexpr std::array<Colour, 6> head_colours = {
-    {{0, 114, 178}, {230, 159, 0}, {0, 158, 115}, {213, 94, 0}, {204, 121, 167}, {86, 180, 233}}};
+    {{0, 114, 178}, {204, 121, 167}, {0, 158, 115}, {213, 94, 0}, {180, 138, 66}, {48, 150, 240}}};
 // Blue and red from a dark middle, the more light the farther from it.
 constexpr std::string_view colours_about_zero_on_dark =
     "deebf79ecae14292c6084594"
