@@ -46,6 +46,8 @@ constexpr auto block_words = std::to_array<Named<MapSelection::Blocks>>(
 constexpr auto pixels_show = std::to_array<Named<PixelShows>>(
     {{"auto", PixelShows::automatic}, {"mean", PixelShows::mean}, {"max", PixelShows::max}});
 
+constexpr double usual_frame = FigureOptions().frame_width;
+
 // A picture for a place: inches, a height of 0 following the content, dots per inch, the factor of
 // its letters, and families of letters, of which the first that is installed is taken.
 struct Preset {
@@ -54,7 +56,7 @@ struct Preset {
   double dpi, font_scale;
   bool titled;
   const char* fonts = nullptr;
-  double frame_width = FigureOptions().frame_width;
+  double frame_width = usual_frame;
   bool sentence_case = false;
 };
 constexpr const char* sans_serif = "Arial,Helvetica";
@@ -63,8 +65,8 @@ constexpr const char* sans_serif = "Arial,Helvetica";
 constexpr auto presets = std::to_array<Preset>(
     {{"column", {3.25, 0}, 300, 1, false},
      {"page", {6.75, 0}, 300, 0.8, false},
-     {"slide", {40.0 / 3, 7.5}, 144, 1.6, true},
-     {"poster", {24, 18}, 150, 2.6, true},
+     {"slide", {40.0 / 3, 7.5}, 144, 1.6, true, nullptr, 1.6 * usual_frame},
+     {"poster", {24, 18}, 150, 2.6, true, nullptr, 2.6 * usual_frame},
      {"nature", {89 / 25.4, 0}, 300, 0.58, false, sans_serif, 0.5, true},
      {"nature-double", {183 / 25.4, 0}, 300, 0.58, false, sans_serif, 0.5, true},
      {"neurips", {5.5, 0}, 300, 0.75, false, sans_serif, 0.5, true}});

@@ -27,6 +27,7 @@ constexpr double usual_width = 8, usual_height = 3;              // inches
 constexpr double title_pad = 8, text_gap = 4, legend_gap = 16;   // points
 constexpr std::array token_sizes = {12.0, 10.5, 9.0, 8.0, 7.0};  // points, of a level line of text
 constexpr double between_tokens = 6;                             // points
+constexpr double least_width = 0.6;              // of the frame's, that a line of few tokens takes
 constexpr double highest = 0.9;                  // of the frame's height, of the widest arc
 constexpr double loop_height = 12;               // points; of the arc from a token to itself
 constexpr double loop_width = 9;                 // points
@@ -164,10 +165,14 @@ struct ArcTokens {
   bool set_level(const std::vector<std::string>& tokens, double size, const Box& frame,
                  Figure& figure) {
     Typesetter& typesetter = figure.typesetter();
-    const double gap = figure.pixels(between_tokens) * figure.font_scale() * size / token_sizes[0];
-    double total = -gap;
-    for (const std::string& token : tokens) total += typesetter.text(token, size).width + gap;
-    if (total > frame.width()) return false;
+    double gap = figure.pixels(between_tokens) * figure.font_scale() * size / token_sizes[0];
+    double letters = 0;
+    for (const std::string& token : tokens) letters += typesetter.text(token, size).width;
+    const auto gaps = static_cast<double>(tokens.size() - 1);
+    if (letters + gaps * gap > frame.width()) return false;
+    // Few tokens stand wider apart, so that their arcs are no narrow loops.
+    if (gaps > 0) gap = std::max(gap, (least_width * frame.width() - letters) / gaps);
+    const double total = letters + gaps * gap;
     double left = frame.middle() - total / 2;
     for (const std::string& token : tokens) {
       const Text& text = typesetter.text(token, size);
@@ -219,7 +224,7 @@ class Arcs {
     const double opacity = opacity_of_line(line.weight);
     std::vector<double> dashes = head_dashes(line.head);
     for (double& dash : dashes) dash = figure_.pixels(dash);
-    canvas.curve(own.points, {colour, opacity, figure_.pixels(width_of_line(line.weight)), dashes});
+    canvas.curve(own.points, {colour, opacity, figure_.line(width_of_line(line.weight)), dashes});
     if (span(line) == 0) return;
     const auto mixed = [&](std::uint8_t over, std::uint8_t under) {
       return static_cast<std::uint8_t>(std::lround(opacity * over + (1 - opacity) * under));
@@ -289,15 +294,12 @@ Picture draw_arcs(const HeadLines& lines, const LinesOptions& options, PictureFo
   const std::vector<LegendEntry> entries = chosen.key(lines, figure.paper().ink);
   const std::string none = chosen.reason_for_none();
   const std::string title = title_of(options.figure, lines.title, default_title);
-  figure.describe(title, translated("Arcs from {1} to {2} for {3}, thicker for larger weights.",
-                                    translated_count(matrix.rows(), "{1} query", "{1} queries"),
-                                    translated_count(matrix.columns(), "{1} key", "{1} keys"),
-                                    translated_count(matrices.size(), "{1} head", "{1} heads")));
-  if (options.figure.caption) {
-    const auto [caption, alternative] = caption_of(matrices, lines.heads, options.figure);
-    figure.describe(title, alternative);
-    figure.add_caption(caption);
-  }
+  describe(figure, title,
+           translated("Arcs from {1} to {2} for {3}, thicker for larger weights.",
+                      translated_count(matrix.rows(), "{1} query", "{1} queries"),
+                      translated_count(matrix.columns(), "{1} key", "{1} keys"),
+                      translated_count(matrices.size(), "{1} head", "{1} heads")),
+           matrices, lines.heads, options.figure);
   std::optional<ArcTokens> text;
   std::vector<PlacedText> values;
   const auto lay_out = [&](Figure& on, const Box& area, const Shown&, bool) {

@@ -158,7 +158,7 @@ std::vector<Callout> callouts_on(const Box& map, const Matrix& matrix, const Map
 
 void draw_callouts(Canvas& canvas, const std::vector<Callout>& callouts, const Figure& figure) {
   const Paper& paper = figure.paper();
-  const double width = figure.pixels(line_width);
+  const double width = figure.line(line_width);
   for (const Callout& callout : callouts)
     canvas.line(callout.from, callout.to, {paper.ink, 1, width});
   for (const Callout& callout : callouts) {

@@ -165,4 +165,16 @@ CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatma
               same_tokens ? place_sentence(facts) : strongest)};
 }
 
+void describe(Figure& figure, const std::string& title, const std::string& description,
+              std::span<const Matrix> matrices, std::span<const Heatmap> heads,
+              const FigureOptions& options) {
+  if (!options.caption) {
+    figure.describe(title, description);
+    return;
+  }
+  const auto [caption, alternative] = caption_of(matrices, heads, options);
+  figure.describe(title, alternative);
+  figure.add_caption(caption);
+}
+
 }  // namespace attn::plot

@@ -5,6 +5,7 @@
 
 #include "attn/plot.hpp"
 
+#include "plot/axes/figure.hpp"
 #include "plot/numbers/matrix.hpp"
 
 namespace attn::plot {
@@ -21,5 +22,11 @@ std::string joined_sentences(const std::string& first, const std::string& second
 /// Texts about the maps of heads, whose labels are those of the first.
 CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatmap> heads,
                         const FigureOptions& options);
+
+/// Tells a figure of such maps what it shows: `description`, or these texts if the options ask for
+/// them.
+void describe(Figure& figure, const std::string& title, const std::string& description,
+              std::span<const Matrix> matrices, std::span<const Heatmap> heads,
+              const FigureOptions& options);
 
 }  // namespace attn::plot

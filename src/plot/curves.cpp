@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plot/axes/arrangement.hpp"
@@ -142,6 +143,40 @@ std::vector<std::string> curve_names(const CurvesOptions& options,
   return called;
 }
 
+// Places of the curves' points in a frame.
+struct Places {
+  const Matrix& matrix;
+  const std::vector<DrawnColumn>& drawn;
+  std::vector<double> numbers;  // of the rows
+  Scale up, across;
+
+  Places(const Matrix& of, const std::vector<DrawnColumn>& columns, std::vector<double> rows,
+         LogAxes log)
+      : matrix(of),
+        drawn(columns),
+        numbers(std::move(rows)),
+        up(scale_of(values_of(of, columns), log == LogAxes::y || log == LogAxes::both)),
+        across(log == LogAxes::x || log == LogAxes::both ? scale_of(numbers, true) : Scale()) {}
+
+  // Curves with `errors` added to their values.
+  std::vector<std::vector<Point>> curves_in(const Box& box, double errors = 0) const {
+    std::vector<std::vector<Point>> points(drawn.size());
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (errors != 0 && !drawn[i].error) continue;
+      for (std::size_t row = 0; row < matrix.rows(); ++row) {
+        const double x =
+            across.log ? across.place(numbers[row])
+                       : (static_cast<double>(row) + 0.5) / static_cast<double>(matrix.rows());
+        const double value = matrix.at(row, drawn[i].column) +
+                             (errors != 0 ? errors * matrix.at(row, *drawn[i].error) : 0);
+        const double y = std::isfinite(x) ? up.place(value) : x;
+        points[i].push_back({box.left + x * box.width(), box.bottom - y * box.height()});
+      }
+    }
+    return points;
+  }
+};
+
 // A value that is no number breaks the curve; one alone is a point.
 void draw_curve(Canvas& canvas, const std::vector<Point>& points, Colour colour,
                 const Figure& figure) {
@@ -151,7 +186,7 @@ void draw_curve(Canvas& canvas, const std::vector<Point>& points, Colour colour,
       const double half = figure.pixels(point_size) / 2;
       canvas.fill({run[0].x - half, run[0].y - half, run[0].x + half, run[0].y + half}, colour);
     }
-    canvas.curve(run, {colour, 1, figure.pixels(line_width)});
+    canvas.curve(run, {colour, 1, figure.line(line_width)});
     run.clear();
   };
   for (const Point& point : points) {
@@ -330,27 +365,8 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
   }
   const ChartTexts texts{title, options.xlabel.value_or(translated(default_xlabel)),
                          options.ylabel.value_or(translated(default_ylabel))};
-  const bool log_x = given.log_axes == LogAxes::x || given.log_axes == LogAxes::both;
-  const bool log_y = given.log_axes == LogAxes::y || given.log_axes == LogAxes::both;
-  const std::vector<double> numbers = numbers_of_rows(ticks.labels, columns.first_query);
-  const Scale up = scale_of(values_of(matrix, drawn), log_y), across = scale_of(numbers, true);
-  // `errors` added to the values of each curve.
-  const auto curves_in = [&](const Box& box, double errors = 0) {
-    std::vector<std::vector<Point>> points(drawn.size());
-    for (std::size_t i = 0; i < drawn.size(); ++i) {
-      if (errors != 0 && !drawn[i].error) continue;
-      for (std::size_t row = 0; row < matrix.rows(); ++row) {
-        const double x =
-            log_x ? across.place(numbers[row])
-                  : (static_cast<double>(row) + 0.5) / static_cast<double>(matrix.rows());
-        const double value = matrix.at(row, drawn[i].column) +
-                             (errors != 0 ? errors * matrix.at(row, *drawn[i].error) : 0);
-        const double y = std::isfinite(x) ? up.place(value) : x;
-        points[i].push_back({box.left + x * box.width(), box.bottom - y * box.height()});
-      }
-    }
-    return points;
-  };
+  const Places places(matrix, drawn, numbers_of_rows(ticks.labels, columns.first_query),
+                      given.log_axes);
   std::vector<EndName> ends;
   constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
   const Arrangement all =
@@ -358,26 +374,26 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
         Arrangement one;
         one.place = area;
         const auto room = [&](const Box& box) {
-          ends = names_at_ends(curves_in(box), end_names, box, on);
+          ends = names_at_ends(places.curves_in(box), end_names, box, on);
           double right = box.right;
           for (const EndName& end : ends) right = std::max(right, end.text.bounds.right);
           return right - box.right;
         };
         one.place.right = std::max(area.middle(), area.right - room(area));
         one.axes = chart_axes(one.place, texts, shown, on);
-        if (log_x) {
-          across.set_ticks(one.axes.x, one.place.width(), true, on);
+        if (places.across.log) {
+          places.across.set_ticks(one.axes.x, one.place.width(), true, on);
         } else {
           set_cell_ticks(one.axes.x, ticks, one.place.width(), true, on);
         }
-        up.set_ticks(one.axes.y, one.place.height(), false, on);
+        places.up.set_ticks(one.axes.y, one.place.height(), false, on);
         one.decorations = decorate(one.axes, on.typesetter());
         room(one.place);
         for (const EndName& end : ends) one.decorations.grow(end.text.bounds);
         return one;
       });
-  const std::vector<std::vector<Point>> curves = curves_in(all.axes.box);
-  const auto low = curves_in(all.axes.box, -1), high = curves_in(all.axes.box, 1);
+  const std::vector<std::vector<Point>> curves = places.curves_in(all.axes.box);
+  const auto low = places.curves_in(all.axes.box, -1), high = places.curves_in(all.axes.box, 1);
   Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
     for (std::size_t i = 0; i < curves.size(); ++i)
       draw_band(canvas, low[i], high[i], head_colour(i));
@@ -389,7 +405,7 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
       canvas.text(end.text, figure.paper().ink);
     }
   });
-  if (log_x || log_y) warn_of_lost_points(curves, picture);
+  if (given.log_axes != LogAxes::none) warn_of_lost_points(curves, picture);
   return picture;
 }
 

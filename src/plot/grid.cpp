@@ -115,20 +115,38 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& o
   return titles;
 }
 
+// Columns that panels of one row stand in, where the options do not say: those of nearly a square
+// of many; of few all or, where the height follows the content, as many as leave room for names.
+std::size_t usual_columns(const HeatmapGrid& grid, const GridOptions& options) {
+  constexpr std::size_t most_in_a_row = 6;
+  constexpr double least_width = 1.2;  // inches
+  const std::size_t panels = grid.panels.size();
+  if (options.figure.style != PlotStyle::standard ||
+      (options.titles && !names_each_panel(grid, options))) {
+    return grid.columns;
+  }
+  if (panels > most_in_a_row) return columns_of(panels);
+  const FigureOptions& figure = options.figure;
+  if (figure.panel == nullptr && !(figure.figsize && figure.figsize->second == 0))
+    return grid.columns;
+  const double width = figure.panel != nullptr ? figure.panel->size.first : figure.figsize->first;
+  const std::size_t most = std::max<std::size_t>(2, static_cast<std::size_t>(width / least_width));
+  const std::size_t rows = (panels + most - 1) / most;
+  return (panels + rows - 1) / rows;
+}
+
 // A row of many panels in several rows.
 HeatmapGrid wrapped(const HeatmapGrid& given, const GridOptions& options) {
   HeatmapGrid grid = given;
   for (Heatmap& panel : grid.panels) {
     if (options.figure.keys_upwards) panel = with_keys_upwards(panel, options.figure);
   }
-  constexpr std::size_t most_in_a_row = 6;
-  const bool automatic = options.figure.style == PlotStyle::standard &&
-                         (!options.titles || names_each_panel(grid, options)) &&
-                         grid.columns > most_in_a_row;
-  if (grid.rows != 1 || grid.panels.empty() || !(options.columns || automatic)) return grid;
+  if (grid.rows != 1 || grid.panels.empty()) return grid;
+  const std::size_t columns = std::clamp<std::size_t>(
+      options.columns.value_or(usual_columns(grid, options)), 1, grid.panels.size());
+  if (columns == grid.columns) return grid;
   HeatmapGrid result = grid;
-  result.columns = std::clamp<std::size_t>(options.columns.value_or(columns_of(grid.panels.size())),
-                                           1, grid.panels.size());
+  result.columns = columns;
   result.rows = (grid.panels.size() + result.columns - 1) / result.columns;
   for (std::size_t i = 0; i < result.panels.size() && !options.titles; ++i) {
     std::string& title = result.panels[i].title;
@@ -204,12 +222,9 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
     }
   }
   key_entries_ = colour_key(matrices_, colours_of(0), options.cells);
-  figure_.describe(options.figure.title.value_or(""), described());
-  if (options.figure.caption && !grid_.own_axes) {
-    const auto [caption, alternative] = caption_of(matrices_, grid_.panels, options.figure);
-    figure_.describe(options.figure.title.value_or(""), alternative);
-    figure_.add_caption(caption);
-  }
+  FigureOptions figure = options.figure;
+  figure.caption = figure.caption && !grid_.own_axes;
+  describe(figure_, figure.title.value_or(""), described(), matrices_, grid_.panels, figure);
 }
 
 Picture GridFigure::draw() {

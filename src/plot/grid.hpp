@@ -57,6 +57,7 @@ class GridFigure {
   void place_panels(const Box& first, const Gaps& gaps);
   Room room_taken();
   std::vector<std::string> column_titles() const;
+  void fit_titles(const Box& panel, const Gaps& gaps);
   void add_around(const Box& panels);
   void add_brackets(double bottom);
   void add_row_titles(const Box& panels, double right);

@@ -78,33 +78,7 @@ bool GridFigure::lay_out(const Shown& shown) {
     first.right = first.left + across;
     first.bottom = first.top + down;
     if (pass == passes) break;
-    // Titles that differ in their numbers alone give their word up where they have no room.
-    if (pass > 0) {
-      const auto fits = [&](const std::vector<std::string>& titles, double size, double length) {
-        return std::all_of(titles.begin(), titles.end(), [&](const std::string& title) {
-          return figure_.typesetter().text(title, size).width <= length;
-        });
-      };
-      const std::vector<std::string> titles = column_titles();
-      if (!fits(titles, Axes().title_size, across + room.gaps.across)) {
-        column_prefix_ = common_prefix(titles);
-      }
-      std::vector<std::string> shortest = titles;
-      for (std::string& title : shortest) title.erase(0, column_prefix_.size());
-      column_title_size_ = Axes().title_size;
-      while (!column_prefix_.empty() &&
-             column_title_size_ * figure_.font_scale() > least_row_title &&
-             !fits(shortest, column_title_size_, across))
-        --column_title_size_;
-      row_title_size_ = row_title_size;
-      while (row_title_size_ * figure_.font_scale() > least_row_title &&
-             !fits(grid_.row_titles, row_title_size_, down + room.gaps.down)) {
-        --row_title_size_;
-      }
-      if (!fits(grid_.row_titles, row_title_size_, down + room.gaps.down)) {
-        row_prefix_ = common_prefix(grid_.row_titles);
-      }
-    }
+    if (pass > 0) fit_titles(first, room.gaps);
     place_panels(first, room.gaps);
     room = room_taken();
   }
@@ -129,6 +103,33 @@ bool GridFigure::lay_out(const Shown& shown) {
     return figure_.typesetter().text(own.substr(0, space), column_title_size_).width <= widest;
   });
   return keeps_size && large && titled;
+}
+
+// Titles that differ in their numbers alone give their word up where they have no room beside
+// panels of that size, and get smaller.
+void GridFigure::fit_titles(const Box& panel, const Gaps& gaps) {
+  const double across = panel.width(), down = panel.height();
+  const auto fits = [&](const std::vector<std::string>& titles, double size, double length) {
+    return std::all_of(titles.begin(), titles.end(), [&](const std::string& title) {
+      return figure_.typesetter().text(title, size).width <= length;
+    });
+  };
+  const std::vector<std::string> titles = column_titles();
+  if (!fits(titles, Axes().title_size, across + gaps.across))
+    column_prefix_ = common_prefix(titles);
+  std::vector<std::string> shortest = titles;
+  for (std::string& title : shortest) title.erase(0, column_prefix_.size());
+  column_title_size_ = Axes().title_size;
+  while (!column_prefix_.empty() && column_title_size_ * figure_.font_scale() > least_row_title &&
+         !fits(shortest, column_title_size_, across))
+    --column_title_size_;
+  row_title_size_ = row_title_size;
+  while (row_title_size_ * figure_.font_scale() > least_row_title &&
+         !fits(grid_.row_titles, row_title_size_, down + gaps.down)) {
+    --row_title_size_;
+  }
+  if (!fits(grid_.row_titles, row_title_size_, down + gaps.down))
+    row_prefix_ = common_prefix(grid_.row_titles);
 }
 
 // Titles that stand once above each column; none where panels have titles of their own.

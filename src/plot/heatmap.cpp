@@ -55,13 +55,17 @@ std::size_t longest(const CellTicks& ticks) {
   return std::min(letters, longest_name);
 }
 
+// Whether the width of a figure is given, and the height follows what it shows.
+bool follows_content(const FigureOptions& options) {
+  return options.panel != nullptr || (options.figsize && options.figsize->second == 0);
+}
+
 // The height follows the number of rows, and both sides the names of many rows or columns.
 std::pair<double, double> default_size(const Matrix& matrix, const MapTicks& ticks,
                                        const FigureOptions& options) {
   if (options.style == PlotStyle::matplotlib) return usual_size;
   // A map whose height is not asked for is as wide as its figure lets it.
-  const bool free = options.panel != nullptr || (options.figsize && options.figsize->second == 0);
-  if (free) return {1, highest_of_width};
+  if (follows_content(options)) return {1, highest_of_width};
   const double aspect = aspect_of(matrix.rows(), matrix.columns());
   const std::size_t down = longest(ticks.query), across = longest(ticks.key);
   const auto named = [](std::size_t letters, std::size_t cells) {
@@ -277,6 +281,22 @@ CellValueOptions values_of(const Heatmap& heatmap, const Matrix& matrix,
   return values;
 }
 
+// The parts of a figure for a map of that height to its width and for its bar. A figure of which
+// only the width is asked for has none to spare beside the bar.
+ColourBarSplit split_of(const Box& area, double aspect, const HeatmapOptions& options,
+                        const Figure& figure) {
+  if (!options.colors.bar) return {area, area};
+  ColourBarSplit split = split_for_colour_bar(area);
+  if (!figure.standard() || !follows_content(options.figure)) return split;
+  constexpr double bar_width = 0.05;  // of the map's height
+  const double gap = figure.pixels_beside_text(bar_gap);
+  const double width = (area.width() - gap) / (1 + bar_width * aspect);
+  if (width <= split.axes.width()) return split;
+  split.axes.right = area.left + width;
+  split.colour_bar.left = split.axes.right + gap;
+  return split;
+}
+
 // The place of a colour bar right of a map: as high as the map in the standard style, and above a
 // legend of that many keys.
 Box bar_place(const ColourBarSplit& split, const Box& map, std::size_t keys, const Figure& figure) {
@@ -320,6 +340,15 @@ void warn_of_values(const std::vector<CellValue>& values, const Figure& figure, 
   }
 }
 
+void grow_by(Decorations& decorations, const std::vector<CellValue>& values,
+             const std::vector<SumBars>& sums) {
+  for (const CellValue& value : values) decorations.grow(value.text.bounds);
+  for (const SumBars& bars : sums) {
+    decorations.grow(united(bars.decorations.bounds, bars.axes.box),
+                     united(bars.decorations.layout_bounds, bars.axes.box));
+  }
+}
+
 // Whether the strongest cells may be named: weights of named queries and keys.
 bool names_cells(const Heatmap& heatmap, const HeatmapOptions& options) {
   const FigureOptions& figure = options.figure;
@@ -355,21 +384,17 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
   const CellValueOptions value_options = values_of(heatmap, matrix, options);
   const std::optional<MarginalSums> sums = sums_beside(whole, options, scale.whole_rows);
   ChartTexts texts = map_texts(options.figure, heatmap.title, default_title, figure);
-  figure.describe(texts.title,
-                  translated("Heatmap of {1}. ", described_cells(matrix, heatmap.of_positions)) +
-                      described_colours({&matrix, 1}, scale, key));
-  if (options.figure.caption) {
-    const auto [caption, alternative] = caption_of({&whole, 1}, {&given, 1}, options.figure);
-    figure.describe(texts.title, alternative);
-    figure.add_caption(caption);
-  }
+  describe(figure, texts.title,
+           translated("Heatmap of {1}. ", described_cells(matrix, heatmap.of_positions)) +
+               described_colours({&matrix, 1}, scale, key),
+           {&whole, 1}, {&given, 1}, options.figure);
   const std::string title_above_sums = sums ? std::exchange(texts.title, "") : "";
 
   std::vector<CellValue> values;
   std::vector<SumBars> sum_bars;
   const auto lay_out = [&](Figure& on, const Box& area, const Shown& shown, bool) {
     const ColourBarSplit split =
-        options.colors.bar ? split_for_colour_bar(area) : ColourBarSplit{area, area};
+        split_of(area, aspect_of(matrix.rows(), matrix.columns()), options, on);
     Arrangement all;
     all.place = sums ? beside_sums(split.axes, on) : split.axes;
     all.axes =
@@ -398,20 +423,16 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
     }
     if (!key.empty()) all.legend.emplace(as_drawn(key, map, matrix, on), key_corner, on);
     values = cell_values(map, matrix, colours, value_options, on.typesetter());
-    for (const CellValue& value : values) all.decorations.grow(value.text.bounds);
-    for (const SumBars& bars : sum_bars) {
-      all.decorations.grow(united(bars.decorations.bounds, bars.axes.box),
-                           united(bars.decorations.layout_bounds, bars.axes.box));
-    }
+    grow_by(all.decorations, values, sum_bars);
     return all;
   };
   const auto revised = [&](const Arrangement& all) {
     return spread_over_means(matrix, all.axes.box, options.colors, figure, scale, colours);
   };
   const Arrangement all = arranged(figure, order, lay_out, {}, revised);
-  std::vector<Callout> callouts;
-  if (values.empty() && names_cells(heatmap, options))
-    callouts = callouts_on(all.axes.box, matrix, ticks, figure);
+  const std::vector<Callout> callouts = values.empty() && names_cells(heatmap, options)
+                                            ? callouts_on(all.axes.box, matrix, ticks, figure)
+                                            : std::vector<Callout>();
   Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
     draw_cells(canvas, all.axes.box, matrix, colours, figure.pixels(1));
     all.draw(canvas, figure, [&] {

@@ -63,7 +63,7 @@ void draw_lines(Canvas& canvas, const Box& frame, const std::vector<WeightLine>&
     canvas.line({frame.left, height(line.query, matrices[0].rows())},
                 {frame.right, height(line.key, matrices[0].columns())},
                 {head_colour(line.head), opacity_of_line(line.weight),
-                 figure.pixels(width_of_line(line.weight)), dashes[line.head]});
+                 figure.line(width_of_line(line.weight)), dashes[line.head]});
   }
 }
 
@@ -81,15 +81,12 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
   const std::vector<LegendEntry> entries = chosen.key(lines, figure.paper().ink);
   const std::string none = chosen.reason_for_none();
   const std::string title = title_of(options.figure, lines.title, default_title);
-  figure.describe(title, translated("Lines from {1} to {2} for {3}, thicker for larger weights.",
-                                    translated_count(first.rows(), "{1} query", "{1} queries"),
-                                    translated_count(first.columns(), "{1} key", "{1} keys"),
-                                    translated_count(matrices.size(), "{1} head", "{1} heads")));
-  if (options.figure.caption) {
-    const auto [caption, alternative] = caption_of(matrices, lines.heads, options.figure);
-    figure.describe(title, alternative);
-    figure.add_caption(caption);
-  }
+  describe(figure, title,
+           translated("Lines from {1} to {2} for {3}, thicker for larger weights.",
+                      translated_count(first.rows(), "{1} query", "{1} queries"),
+                      translated_count(first.columns(), "{1} key", "{1} keys"),
+                      translated_count(matrices.size(), "{1} head", "{1} heads")),
+           matrices, lines.heads, options.figure);
 
   const std::string queries = options.figure.ylabel.value_or(translated(default_ylabel));
   const std::string keys = options.figure.xlabel.value_or(translated(default_xlabel));

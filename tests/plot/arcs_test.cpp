@@ -47,6 +47,12 @@ TEST_CASE("arcs stand above one line of text, each token once and in its order")
         "Arcs from 4 queries to 4 keys for 1 head, thicker for larger weights.");
 }
 
+TEST_CASE("few tokens stand wide apart, so that their arcs are no narrow loops") {
+  const Picture few = draw_arcs(arcs(4, 4), {}, PictureFormat::svg);
+  constexpr double frame = 8 * 72 * 0.6;  // points; less than the figure, which has a key
+  CHECK(arc_text(few, "t3")->x - arc_text(few, "t0")->x > 0.6 * frame);
+}
+
 TEST_CASE("the strongest arcs have their weights, and equal ones none") {
   HeadLines lines = arcs(1, 4);
   lines.heads[0].weights = Tensor({1, 4}, std::vector<double>{0.62, 0.2, 0.09, 0.09});

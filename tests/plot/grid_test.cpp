@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -153,6 +156,28 @@ TEST_CASE("a row of many panels is wrapped, and each of its panels can be named"
   };
   REQUIRE(line("last") != picture.texts.end());
   CHECK(line("last")->y > line("a")->y + 20);
+}
+
+TEST_CASE("a row of few panels is wrapped where the width alone is given and names have no room") {
+  const auto rows = [](std::size_t panels, double width, double height) {
+    GridOptions options = small();
+    options.figure.figsize = {width, height};
+    options.figure.exact_size = true;
+    std::vector<double> tops;
+    for (const PictureFrame& frame :
+         draw_grid(grid_of(1, panels), options, PictureFormat::svg).frames) {
+      // The bar's frame is no panel's.
+      if (frame.right - frame.left < 20) continue;
+      if (tops.empty() || std::abs(tops.back() - frame.top) > 5) tops.push_back(frame.top);
+    }
+    return tops.size();
+  };
+  CHECK(rows(4, 3.25, 0) == 2);
+  CHECK(rows(3, 3.25, 0) == 2);
+  CHECK(rows(2, 3.25, 0) == 1);
+  CHECK(rows(4, 6.75, 0) == 1);
+  CHECK(rows(6, 6.75, 0) == 2);
+  CHECK(rows(4, 3.25, 2) == 1);
 }
 
 TEST_CASE("titles that do not match the columns are refused") {

@@ -170,7 +170,6 @@ constexpr double short_label = 5;
 constexpr double crowded = 0.5;
 // Of so many names each has at most so many letters.
 constexpr std::size_t many_names = 20, longest_of_many = 14;
-constexpr double least_name_size = 5;  // points; smaller names are left out instead
 
 double middle_of(std::size_t cell, std::size_t cells, bool horizontal) {
   const double place = (static_cast<double>(cell) + 0.5) / static_cast<double>(cells);
@@ -287,9 +286,10 @@ std::size_t turned_step(Axis& axis, const Extent& largest, double cell, bool all
   return line <= cell || all ? 1 : round_step(line / cell);
 }
 
-// The fewest cells from one level label to the next without any two overlapping.
+// The fewest cells from one level label to the next without any two overlapping, but for names of
+// all cells that run together by less than `touching` pixels, as in matplotlib.
 std::size_t step_without_overlaps(const std::vector<const Text*>& texts, double cell,
-                                  bool horizontal) {
+                                  bool horizontal, double touching) {
   const auto overlap = [&](const Text& text, const Text& next, double distance) {
     // Labels stand with their middles at the ticks, and those of a vertical axis with their
     // capitals' middles, whose height is the same for all.
@@ -298,8 +298,9 @@ std::size_t step_without_overlaps(const std::vector<const Text*>& texts, double 
   };
   for (std::size_t step = 1;; step = round_step(static_cast<double>(step + 1))) {
     bool apart = true;
+    const double more = horizontal && step == 1 ? touching : 0;
     for (std::size_t i = 0; apart && i + step < texts.size(); i += step) {
-      apart = !overlap(*texts[i], *texts[i + step], cell * static_cast<double>(step));
+      apart = !overlap(*texts[i], *texts[i + step], cell * static_cast<double>(step) + more);
     }
     if (apart) return step;
   }
@@ -399,7 +400,7 @@ void draw_rules(Canvas& canvas, const std::vector<Bracket>& brackets, const Box&
                 bool horizontal, const Figure& figure) {
   std::set<double> places;
   for (const Bracket& bracket : brackets) places.insert({bracket.from, bracket.to});
-  const Canvas::Stroke stroke{figure.paper().ink, rule_opacity, figure.pixels(rule_width)};
+  const Canvas::Stroke stroke{figure.paper().ink, rule_opacity, figure.line(rule_width)};
   for (const double place : places) {
     if (place <= 0 || place >= 1) continue;
     const double x = frame.left + place * frame.width(), y = frame.bottom - place * frame.height();
@@ -418,7 +419,8 @@ Decorations decorate(const Axes& axes, Typesetter& typesetter) {
 void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
                const Figure& figure) {
   const Colour ink = figure.paper().ink;
-  const double line_width = figure.pixels(std::min(axes.line_width, figure.frame_width()));
+  const double line_width =
+      std::min(figure.line(axes.line_width), figure.pixels(figure.frame_width()));
   const double length = figure.pixels(tick_length);
   const double minor_length = figure.pixels(minor_tick_length);
   const Box& box = axes.box;
@@ -446,11 +448,12 @@ void draw_axes(Canvas& canvas, const Axes& axes, const Decorations& decorations,
     }
   }
   canvas.ticks(ticks, ink, line_width);
-  canvas.ticks(minor_ticks, ink, figure.pixels(std::min(minor_tick_width, figure.frame_width())));
+  canvas.ticks(minor_ticks, ink,
+               std::min(figure.line(minor_tick_width), figure.pixels(figure.frame_width())));
   draw_rules(canvas, axes.x.brackets, box, true, figure);
   draw_rules(canvas, axes.y.brackets, box, false, figure);
   canvas.frame(box, ink, line_width);
-  canvas.ticks(decorations.bracket_lines, ink, figure.pixels(bracket_width));
+  canvas.ticks(decorations.bracket_lines, ink, figure.line(bracket_width));
   for (const PlacedText& text : decorations.texts) canvas.text(text, ink);
 }
 
@@ -524,6 +527,38 @@ std::vector<Bracket> brackets_of(const CellTicks& ticks, bool counted, double le
   return brackets;
 }
 
+// Names the few special tokens of an axis that counts, such as a sink, in the place of numbers that
+// are too near to them.
+void name_special_tokens(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
+                         Figure& figure) {
+  constexpr std::size_t most = 4;
+  const std::size_t cells = ticks.labels.size();
+  std::vector<Tick> named;
+  for (std::size_t i = 0; i < cells; ++i) {
+    if (!is_special_token(ticks.labels[i])) continue;
+    if (named.size() == most) return;
+    named.push_back({middle_of(i, cells, horizontal), ticks.labels[i]});
+  }
+  const auto touch = [&](const Tick& a, const Tick& b) {
+    const Text& one = figure.typesetter().text(a.label, axis.tick_label_size);
+    const Text& other = figure.typesetter().text(b.label, axis.tick_label_size);
+    const double room = horizontal ? room_across * (one.width + other.width) / 2
+                                   : room_along * std::max(one.height, other.height);
+    return std::abs(a.position - b.position) * length < room;
+  };
+  std::vector<Tick> kept;
+  for (const Tick& tick : named) {
+    if (std::ranges::none_of(kept, [&](const Tick& own) { return touch(own, tick); }))
+      kept.push_back(tick);
+  }
+  for (const Tick& tick : axis.ticks) {
+    if (std::ranges::none_of(kept, [&](const Tick& own) { return touch(own, tick); }))
+      kept.push_back(tick);
+  }
+  std::ranges::sort(kept, {}, &Tick::position);
+  axis.ticks = std::move(kept);
+}
+
 // Sets the ticks, and returns the number of cells from one to the next.
 std::size_t set_named_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
                             Figure& figure) {
@@ -568,14 +603,17 @@ std::size_t set_named_ticks(Axis& axis, const CellTicks& ticks, double length, b
     for (std::size_t i = 0; i < cells; ++i) {
       texts.push_back(&typesetter.text(label(i), axis.tick_label_size));
     }
-    step = step_without_overlaps(texts, cell, horizontal);
+    constexpr double touching = 0.5;  // of a line's height
+    step = step_without_overlaps(texts, cell, horizontal, touching * line);
   }
   // Some tokens without those between them say less than their numbers.
   const bool counted = standard && ticks.ticks == Ticks::automatic && step > 1;
   if (counted && std::any_of(ticks.labels.begin(), ticks.labels.end(), is_token)) {
     axis.labels_end_at_tick = false;
     axis.tick_label_degrees = 0;
-    return std::max<std::size_t>(2, set_index_ticks(axis, ticks, length, horizontal, figure));
+    const std::size_t counted_step = set_index_ticks(axis, ticks, length, horizontal, figure);
+    name_special_tokens(axis, ticks, length, horizontal, figure);
+    return std::max<std::size_t>(2, counted_step);
   }
   const std::size_t start = standard && step > 1 ? round_start(ticks, step) : 0;
   for (std::size_t i = start; i < cells; i += step) {
@@ -652,7 +690,7 @@ std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
     if (!figure.standard() || names.ticks == Ticks::index || are_positions(names.labels)) {
       return usual;
     }
-    for (double size = usual; size * figure.font_scale() >= least_name_size;
+    for (double size = usual; size * figure.font_scale() >= figure.least_letters();
          --size) {  // NOLINT: points
       if (set(horizontal, size) == 1) return size;
     }

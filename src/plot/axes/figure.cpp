@@ -27,7 +27,8 @@ constexpr double tight_margin = 1.08 * 10;  // points: matplotlib's pad, in font
 constexpr double longest_inches = 1000;     // inches
 constexpr double least_font_scale = 0.1, most_font_scale = 20;
 constexpr double size_step = 0.87;      // from one size of letters that is tried to the next
-constexpr double readable_scale = 0.5;  // of ten points
+constexpr double usual_letters = 10;    // points
+constexpr double readable_scale = 0.5;  // of these
 constexpr double narrow_width = 4;      // inches; figures below have short texts and no title
 // Letters of figures that are to be printed as they are: of their usual size from the first width
 // on, in inches, and six and a half points at that of a column of print.
@@ -154,6 +155,7 @@ Figure::Figure(const FigureOptions& options, PictureFormat format,
   threads_ = options.threads;
   panel_ = options.panel;
   frame_width_ = options.frame_width;
+  seen_from_ = standard() ? std::max(1.0, frame_width_ / FigureOptions().frame_width) : 1;
   asked_size_ = (options.figsize || panel_ != nullptr) && standard();
   exact_size_ = options.exact_size && options.figsize.has_value();
   free_height_ = options.figsize && options.figsize->second == 0;
@@ -269,6 +271,14 @@ std::string Figure::label(const std::string& text, double points, double length)
   return title(text, points, std::min(length, std::max(width_, height_)));
 }
 
+double Figure::line(double points) const {
+  return pixels(points) * seen_from_;
+}
+
+double Figure::least_letters() const {
+  return usual_letters * readable_scale * seen_from_;
+}
+
 double Figure::pixels_beside_text(double points) const {
   return pixels(points) * std::min(1.0, font_scale());
 }
@@ -283,7 +293,7 @@ void Figure::fit(std::span<const Part> order, const std::function<bool(const Sho
     typesetter_.set_font_scale(scale);
     return fits({order, left_out});
   };
-  const double readable = std::min(asked, readable_scale);
+  const double readable = std::min(asked, readable_scale * seen_from_);
   for (double scale = asked; scale > readable; scale *= size_step) {  // NOLINT: a size
     if (fits_at(scale, 0)) return;
   }
@@ -307,8 +317,8 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
   const Box area = default_subplot_area(measured.width(), measured.height());
   // Where the width is exact, there is room around the figure already.
   const double pad = panel_ != nullptr || free_height_ ? 0 : measured.pixels(tight_margin);
-  const Box tight = tight_subplot_area(area, decorated(measured, area), measured.width(),
-                                       measured.height(), pad);
+  const Box tight =
+      tight_subplot_area(area, decorated(measured, area), measured.width(), measured.height(), pad);
   const double across = width_ / measured.width(), down = height_ / measured.height();
   return {tight.left * across, tight.top * down, tight.right * across, tight.bottom * down};
 }

@@ -97,6 +97,10 @@ class Figure {
   void note_colours(Interval range);
   /// Points; the most that lines of frames and ticks have.
   double frame_width() const { return frame_width_; }
+  /// Pixels of a line so many points thick, thicker in a figure that is seen from afar.
+  double line(double points) const;
+  /// Points; the smallest letters that can be read, larger in a figure that is seen from afar.
+  double least_letters() const;
   /// Sets a caption, for the file and the picture.
   void add_caption(const std::string& caption) { words_.caption = caption; }
 
@@ -127,6 +131,7 @@ class Figure {
   bool exact_size_ = false;         ///< whether the picture is as large as the figure
   bool free_height_ = false;        ///< whether the height follows the content
   double frame_width_ = 0.8;
+  double seen_from_ = 1;  ///< factor of what a figure needs that is seen from afar, as a slide
   Panel* panel_ = nullptr;
   double dpi_;
   bool hinted_;  ///< whether letters are fitted to pixels, as in the matplotlib style on a raster

@@ -189,7 +189,7 @@ void Legend::draw(Canvas& canvas, const Figure& figure) const {
       std::vector<double> dashes;
       for (const double dash : entry.dashes) dashes.push_back(figure.pixels(dash));
       canvas.line({row.square.left, row.square.centre()}, {row.square.right, row.square.centre()},
-                  {entry.colour, entry.opacity, figure.pixels(entry.line_width), dashes});
+                  {entry.colour, entry.opacity, figure.line(entry.line_width), dashes});
     } else {
       canvas.fill(row.square, entry.colour);
       if (entry.thin) {
@@ -260,8 +260,8 @@ ColourBar::ColourBar(const Box& box, const std::string& label, const ColourScale
 // A line at one over the number of keys, whose number takes the place of ticks too near to it but
 // for those of the ends.
 void ColourBar::add_even_weight(const Figure& figure) {
-  constexpr double least = 0.01;  // of the bar, from either end
-  constexpr double apart = 1.4;   // lines
+  constexpr double least = 0.005;  // of the bar, from either end
+  constexpr double apart = 1.4;    // lines
   const std::size_t keys = scale_->keys_of_rows;
   const double place = position_of(1.0 / static_cast<double>(keys), scale_->range, scale_->norm);
   if (!(place >= least && place <= 1 - least)) return;
@@ -284,7 +284,8 @@ void ColourBar::add_even_weight(const Figure& figure) {
 // Small letters that name the line, where they have room: below its number or above it, and with
 // the number where that has no tick.
 void ColourBar::name_even_weight(Figure& figure) {
-  constexpr double size = 7, away = 3.5, gap = 2;  // points; away from the bar, and between texts
+  // Points; away from the bar, between texts, and from the label.
+  constexpr double size = 7, away = 3.5, gap = 2, apart = 3;
   Typesetter& typesetter = figure.typesetter();
   std::string name = translated("uniform");
   if (!even_named_) name = "1/" + std::to_string(scale_->keys_of_rows) + " " + name;
@@ -293,20 +294,43 @@ void ColourBar::name_even_weight(Figure& figure) {
   const double y = axes.box.bottom - *even_ * axes.box.height();
   const double line = figure.pixels(axes.y.tick_label_size * figure.font_scale());
   const double near = line / 2 + figure.pixels(gap);
-  const auto free = [&](const Box& box) {
+  const auto free = [&](const Box& box, bool beside_label) {
     return box.top >= axes.box.top && box.bottom <= axes.box.bottom + line &&
-           std::none_of(decorations.texts.begin(), decorations.texts.end(),
-                        [&](const PlacedText& other) { return overlap(other.bounds, box); });
+           std::ranges::none_of(decorations.texts, [&](const PlacedText& other) {
+             return (beside_label || other.degrees == 0) && overlap(other.bounds, box);
+           });
   };
-  for (const double down : {near, -near, 0.0, -1.5 * near, 1.5 * near}) {
-    const Vertical side = down == 0  ? Vertical::centre
-                          : down > 0 ? Vertical::top
-                                     : Vertical::bottom;
-    const PlacedText placed =
-        place(text, {x, y + (down == 0 ? 0 : down)}, {Horizontal::left, side});
-    if (!free(placed.bounds)) continue;
-    decorations.add(placed);
-    return;
+  // The label gives way only where nothing else helps.
+  for (const bool beside_label : {true, false}) {
+    for (const double down : {near, -near, 0.0, -1.5 * near, 1.5 * near}) {
+      const Vertical side = down == 0  ? Vertical::centre
+                            : down > 0 ? Vertical::top
+                                       : Vertical::bottom;
+      const PlacedText placed =
+          place(text, {x, y + (down == 0 ? 0 : down)}, {Horizontal::left, side});
+      if (!free(placed.bounds, beside_label)) continue;
+      // Letters of a slide are as large as the room between them is small.
+      const bool large = figure.font_scale() > 1;
+      move_label_from(placed.bounds.padded(large ? figure.pixels(apart) * figure.font_scale() : 0));
+      decorations.add(placed);
+      return;
+    }
+  }
+}
+
+// Moves the label away from the bar where it would touch a text beside that.
+void ColourBar::move_label_from(const Box& text) {
+  double aside = 0;
+  for (const PlacedText& line : decorations.texts) {
+    if (line.degrees != 0 && overlap(line.bounds, text))
+      aside = std::max(aside, text.right - line.bounds.left);
+  }
+  if (aside == 0) return;
+  for (PlacedText& line : decorations.texts) {
+    if (line.degrees == 0) continue;
+    line.origin.x += aside;
+    line.bounds = line.bounds.moved(aside, 0);
+    decorations.grow(line.bounds);
   }
 }
 

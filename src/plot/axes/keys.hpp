@@ -73,6 +73,7 @@ struct ColourBar {
  private:
   void add_even_weight(const Figure& figure);
   void name_even_weight(Figure& figure);
+  void move_label_from(const Box& text);
 
   const ColourScale* scale_;
   std::optional<double> even_;  ///< height of the even weight's line, from 0 to 1

@@ -325,8 +325,9 @@ std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const C
       const Point middle = {box.left + (static_cast<double>(j) + 0.5) * width,
                             box.top + (static_cast<double>(i) + 0.5) * height};
       std::string string = shown_value(value, format, colours.style);
-      // Cells that nearly are zero say less than the others.
+      // Cells that are zero, or nearly, say less than the others.
       if (standard && (string.starts_with('<') || string.starts_with('>'))) string = nearly_zero;
+      if (standard && format.marks_small && value == 0) string = "0";
       const Text& text = typesetter.text(string, *size);
       const Colour automatic = standard ? readable_on(colours.of(value)) : black;
       values.push_back({place(text, middle, {Horizontal::centre, Vertical::centre}),

@@ -266,6 +266,35 @@ TEST_CASE("the matplotlib style leaves labels level") {
   CHECK(axis.ticks.size() == 7);  // every second one: there is no room for all
 }
 
+TEST_CASE("names of all cells stay in the matplotlib style where they run together a little") {
+  const std::vector<std::string> words{"The",     "animal", "did", "not", "cross", "the", "street",
+                                       "because", "it",     "was", "too", "tired", "."};
+  const auto names = [&](PlotStyle style, bool horizontal) {
+    return axis_of(words, horizontal, style, attn::Ticks::automatic).ticks.size();
+  };
+  CHECK(names(PlotStyle::matplotlib, true) == words.size());
+  CHECK(names(PlotStyle::matplotlib, false) == words.size());
+}
+
+TEST_CASE("an axis that counts names its few special tokens, and no number too near to them") {
+  std::vector<std::string> words(200, "word");
+  words.front() = "[CLS]";
+  words[100] = words.back() = "[SEP]";
+  for (const bool horizontal : {true, false}) {
+    const auto axis = axis_of(words, horizontal, PlotStyle::standard, attn::Ticks::automatic);
+    CHECK(apart(axis, horizontal));
+    std::vector<std::string> names;
+    for (const Tick& tick : axis.ticks) names.push_back(tick.label);
+    CHECK(std::ranges::count(names, "[SEP]") == 2);
+    CHECK(std::ranges::count(names, "[CLS]") == 1);
+    CHECK(std::ranges::count(names, "0") == 0);
+    CHECK(std::ranges::count(names, "100") == 0);
+    CHECK(std::ranges::count(names, "50") == 1);
+  }
+  words.assign(200, "[PAD]");
+  CHECK(axis_of(words, true, PlotStyle::standard, attn::Ticks::automatic).ticks[0].label == "0");
+}
+
 TEST_CASE("index ticks count from 0 and stand between cells in the matplotlib style only") {
   const auto matplotlib = axis_of(same("", 3), true, PlotStyle::matplotlib, attn::Ticks::index);
   REQUIRE(matplotlib.ticks.size() == 7);
