@@ -13,6 +13,7 @@
 #include "attention/attention_name.hpp"
 #include "document/document.hpp"
 #include "plot/text/token_spans.hpp"
+#include "result/tensor_names.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 
@@ -382,19 +383,21 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, const MapPlace& place)
   } else {
     heatmap.query_labels = counted(heatmap.first_query, shape[0]);
   }
-  // Columns of a table have names of their own, other than those of the positions; the keys of a
-  // result are no dimensions.
+  // Columns of a table have names of their own, other than those of the positions, and those of
+  // weights are keys; the keys of a result are no dimensions.
   const std::vector<std::string> columns = labels_of(selected, map.labels.key, sample);
-  const bool table =
-      !map.of_result && (labels.empty() || labels.size() == selected.numbers.queries());
-  if (table && columns.size() == selected.numbers.keys() && columns != labels) {
+  const bool of_keys = is_map(map.tensor);
+  const bool table = of_keys || (!map.of_result && columns != labels &&
+                                 (labels.empty() || labels.size() == selected.numbers.queries()));
+  if (table && columns.size() == selected.numbers.keys()) {
     const auto start = columns.begin() + static_cast<std::ptrdiff_t>(heatmap.first_key);
     heatmap.key_labels.assign(start, start + static_cast<std::ptrdiff_t>(shape[1]));
   } else {
     heatmap.key_labels = counted(heatmap.first_key, shape[1]);
   }
   heatmap.title = map.tensor;
-  heatmap.of_positions = heatmap.any_numbers = true;
+  heatmap.of_positions = !of_keys;
+  heatmap.any_numbers = true;
   if (!title.empty()) {
     heatmap.title = title;
   } else if (selected.numbers.heads() > 1) {

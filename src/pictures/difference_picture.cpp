@@ -97,7 +97,9 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format, double d
   options.colors.bar_label = "A − B";
   const double end = largest_finite({&heatmap, 1});
   options.colors.range = {ColorRange::Scope::given, -end, end};
-  if (is_map(map.name)) {
+  // An array without a name may be weights, too.
+  if (is_map(map.name) ||
+      (map.name.empty() && has_rows_of_weights(map.a) && has_rows_of_weights(map.b))) {
     const std::size_t sample = map.index.size() > 2 ? map.index[0] : 0;
     heatmap.query_labels = fitting(map.labels.query, sample, heatmap.weights.shape()[0]);
     heatmap.key_labels = fitting(map.labels.key, sample, heatmap.weights.shape()[1]);

@@ -9,6 +9,7 @@
 
 #include "document/document.hpp"
 #include "pictures/drawing.hpp"
+#include "result/tensor_names.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 
@@ -228,6 +229,16 @@ std::optional<std::string> first_key_warning(const Drawing& drawing, const Heatm
       with_decimals(heavy_first_key, 1));
 }
 
+// The title of maps side by side: what they are of, with how many.
+std::string title_of_several(const SelectedMap& chosen, bool any_numbers) {
+  const AttentionMap& map = chosen.map;
+  const std::string place = place_text(chosen);
+  const std::string title = any_numbers
+                                ? map.tensor + (place.empty() ? "" : " ")
+                                : title_or(map.title, translated("Attention Weight Heatmap") + " ");
+  return title + place;
+}
+
 // Columns of panels side by side; columns of different lengths one after the other in one row.
 HeatmapGrid comparison_grid(std::vector<std::vector<Heatmap>> columns) {
   HeatmapGrid grid{columns[0].size(), columns.size(), {}, compared_side};
@@ -263,7 +274,7 @@ PlotOptions options_for(const Drawing& drawing, const AttentionMap& map) {
   auto [rows, columns] = axes_of(map.tensor);
   if (!map.is_map()) {
     rows = translated("Position");
-    columns = translated("Dimension");
+    columns = is_map(map.tensor) ? translated("Key") : translated("Dimension");
   }
   if (!columns.empty() && !options.figure.xlabel) options.figure.xlabel = std::move(columns);
   if (!rows.empty() && !options.figure.ylabel) options.figure.ylabel = std::move(rows);
@@ -299,10 +310,8 @@ Picture draw_map(const Drawing& drawing) {
   const SelectedMap chosen(map, drawing.choice);
   PlotOptions options = options_for(drawing, map);
   std::vector<Heatmap> maps = maps_of(drawing.of[0], chosen);
-  if (!options.figure.title && map.is_map() && maps[0].any_numbers) {
-    const std::string place = place_text(chosen);
-    options.figure.title = map.tensor + (place.empty() ? "" : " " + place);
-  }
+  if (!options.figure.title && map.is_map() && maps[0].any_numbers)
+    options.figure.title = title_of_several(chosen, true);
   keep_bins_apart(options, drawing, map, maps);
   if (!side_by_side(drawing.choice.selection) || (!map.is_map() && maps.size() == 1)) {
     Picture picture = draw_heatmap(maps[0], options.heatmap(), drawing.format);
@@ -310,12 +319,8 @@ Picture draw_map(const Drawing& drawing) {
       picture.warnings.push_back(std::move(*warning));
     return picture;
   }
-  if (!options.figure.title) {
-    options.figure.title =
-        map.is_map()
-            ? title_or(map.title, translated("Attention Weight Heatmap") + " ") + place_text(chosen)
-            : map.tensor;
-  }
+  if (!options.figure.title)
+    options.figure.title = map.is_map() ? title_of_several(chosen, false) : map.tensor;
   Picture picture =
       draw_grid({1, maps.size(), std::move(maps), head_side}, options.grid(), drawing.format);
   if (options.marginals) {
@@ -342,12 +347,21 @@ Picture draw_map_grid(const Drawing& drawing) {
                 "MapSelection::chosen_samples", translated("choose one, or their mean or max"));
   }
   HeatmapGrid grid = drawing.of.size() > 1 ? layers_grid(drawing) : selected_grid(chosen);
+  const bool standard = options.figure.style == PlotStyle::standard;
   if (drawing.of.size() == 1) {
     add_groups(grid, map, drawing.choice.selection.chosen_heads.has_value());
+    // The heads of one map are the picture that a heatmap of all is.
+    if (grid.rows == 1 && standard && map.cells.empty()) {
+      grid.panel_side = head_side;
+      MapChoice all = drawing.choice;
+      if (all.selection.heads == MapSelection::Shown::one)
+        all.selection.heads = MapSelection::Shown::all;
+      if (!options.figure.title)
+        options.figure.title = title_of_several(SelectedMap(map, all), grid.panels[0].any_numbers);
+    }
   }
   // The title says what the titles of rows and columns do not. The matplotlib style has none of its
   // own.
-  const bool standard = options.figure.style == PlotStyle::standard;
   std::string place = drawing.of.size() == 1 ? chosen.where : standard ? taken_from_rows(grid) : "";
   if (standard && !options.figure.title) {
     const auto add = [&](const std::string& words) {

@@ -14,6 +14,7 @@
 #include "maps/opened_input.hpp"
 #include "models/checkpoint.hpp"
 #include "pictures/drawing.hpp"
+#include "plot/axes/axes.hpp"
 #include "result/result_reader.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -132,7 +133,19 @@ Picture draw_positions(const Drawing& drawing) {
 }
 
 Picture draw_position_curves(const Drawing& drawing) {
-  return draw_curves(chosen_positions(drawing), drawing.options.curves(), drawing.format);
+  Heatmap columns = chosen_positions(drawing);
+  const CurvesOptions options = drawing.options.curves();
+  // Columns of weights are keys. Tokens occur several times, so that they have their places, too.
+  const Labels& labels = drawing.of[0].map.labels;
+  if (!columns.of_positions && (labels.key.empty() || labels.key == labels.query)) {
+    const std::vector<std::string> tokens = plot::shown_labels(columns, options.figure).key;
+    for (std::size_t j = 0; j < tokens.size(); ++j) {
+      const std::size_t key = columns.first_key + j;
+      columns.key_labels[j] =
+          labels.key.empty() ? translated("key {1}", key) : position_name(tokens[j], key);
+    }
+  }
+  return draw_curves(columns, options, drawing.format);
 }
 
 }  // namespace attn

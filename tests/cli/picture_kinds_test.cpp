@@ -402,6 +402,28 @@ TEST_CASE("a card says where a head looks beside chance, over a corpus with its 
             .find("none/heads.csv") != std::string::npos);
 }
 
+TEST_CASE("curves of weights are named by their keys, and those of positions by dimensions") {
+  const TemporaryFolder folder;
+  const auto svg = [&](const std::string& labels) {
+    folder.write("w.json", R"({"weights":[[0.7,0.3],[0.1,0.9]])" + labels + "}");
+    CHECK(attn_cli({"plot", "curves", "w.json", "--out", "c.svg"}, folder.path()).exit_code == 0);
+    return read_text(folder / "c.svg");
+  };
+  CHECK(svg(R"(,"labels":["the","the"])").find(">&quot;the&quot; (1)<") != std::string::npos);
+  CHECK(svg("").find(">key 1<") != std::string::npos);
+  CHECK(svg(R"(,"labels":{"query":["1","2"],"key":["slow","fast"]})").find(">fast<") !=
+        std::string::npos);
+}
+
+TEST_CASE("the heads of one map are the same picture as a grid and as a heatmap of all") {
+  const TemporaryFolder folder;
+  attn_cli({"run", std::string(ATTN_DATA) + "/animal_layer1.json", "--plots", "none", "--out", "r"},
+           folder.path());
+  CHECK(plot(folder, {"grid", "r"}, "g.png") == 0);
+  CHECK(plot(folder, {"heatmap", "r", "--head", "all"}, "h.png") == 0);
+  CHECK(read_text(folder / "g.png") == read_text(folder / "h.png"));
+}
+
 TEST_CASE("a grid of the best heads has these alone, and dots for all") {
   const TemporaryFolder folder;
   attn_cli({"run", "--model", std::string(ATTN_DATA) + "/speeches", "--text",
