@@ -429,16 +429,17 @@ PreparedPictures prepare_pictures(const JsonValue* value, const Document& docume
                           "/image");
     }
     const Tensor image = processor.rescaled(prepared, dtype);
-    const Shape shape{1, 3, prepared.height, prepared.width};
+    const std::size_t height = image.shape()[1], width = image.shape()[2];
+    const Shape shape{1, 3, height, width};
     if (images.empty()) {
-      all.grid = grid_of(*folder.architecture.vision, prepared.height, prepared.width);
+      all.grid = grid_of(*folder.architecture.vision, height, width);
       all.tokens = picture_tokens(folder.architecture, all.grid);
       if (several) check(all.tokens.size());
     } else if (images.front().shape() != shape) {
       const Shape& first = images.front().shape();
       throw input_error(
           translated("the picture comes out at {1} × {2} pixels, and the first one at {3} × {4}",
-                     prepared.height, prepared.width, first[2], first[3]),
+                     height, width, first[2], first[3]),
           at, translated("give pictures of different sizes in several documents"));
     }
     all.inputs.push_back(processor.normalised(image));

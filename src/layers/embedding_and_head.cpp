@@ -203,7 +203,7 @@ Tensor embed_picture(const PatchEmbedding& embedding, const Tensor& picture,
   const auto typed = [&](const Tensor& x) { return x.converted(options.dtype); };
   Tensor x = apply(embedding.pixels, patches_of(typed(picture), embedding.patch), options.threads);
   if (embedding.first) x = concatenated(std::vector{typed(embedding.first), x});
-  x = sum(x, typed(embedding.positions), options.threads);
+  if (embedding.positions) x = sum(x, typed(embedding.positions), options.threads);
   if (embedding.registers) {
     const std::size_t before = embedding.first ? embedding.first.shape()[0] : 0;
     std::vector<Tensor> parts;

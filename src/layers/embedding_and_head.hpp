@@ -137,7 +137,7 @@ struct PatchEmbedding {
   StoredLinear pixels;       ///< [D,3·P·P]
   Tensor first;              ///< tokens before the patches [c,D]; absent = none
   Tensor registers;          ///< tokens behind `first`, without positions [r,D]; absent = none
-  Tensor positions;          ///< [c + n,D]
+  Tensor positions;          ///< [c + n,D]; absent = none
   std::optional<Norm> norm;  ///< of all states
 };
 

@@ -280,7 +280,14 @@ class ArchitectureReader {
     }
     model_.vision = *row_.vision;
     model_.vision->patch = size("patch_size");
-    model_.vision->side = size("image_size") / model_.vision->patch;
+    const auto patches = static_cast<double>(row_.vision->patches);
+    model_.vision->side = patches > 0 ? static_cast<std::size_t>(std::sqrt(patches))
+                                      : size("image_size") / model_.vision->patch;
+    if (model_.positions != ModelPositions::patch_rotary || model_.head_width % 4 == 0) return;
+    refuse_key("num_attention_heads",
+               translated("heads of {1} columns cannot be rotated by rows and by columns",
+                          model_.head_width),
+               translated("their width must be a multiple of 4"));
   }
 
   LayerRules layers() { return {reader_, model_}; }

@@ -26,7 +26,17 @@ namespace attn {
 
 /// The ways in which positions enter a model.
 /// `sinusoidal_closed`: sines and cosines whose frequencies end at 1/10000 (fairseq's models).
-enum class ModelPositions { none, learned, sinusoidal, sinusoidal_closed, rotary, alibi, buckets };
+/// `patch_rotary`: rotation by the row and the column of a patch (DINOv3).
+enum class ModelPositions {
+  none,
+  learned,
+  sinusoidal,
+  sinusoidal_closed,
+  rotary,
+  patch_rotary,
+  alibi,
+  buckets
+};
 
 /// The order of the rows of a projection of query, key and value in one tensor: all queries, all
 /// keys, all values; head by head, query, key and value of each; group by group, the queries, the
@@ -40,7 +50,7 @@ enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
 #define ATTN_WEIGHT_PURPOSES(X) \
   X(tokens) X(positions) X(types) X(tasks) X(embedding_norm) X(embedding_projection) \
   X(output_projection) X(layer) X(query) X(key) X(value) X(query_key_value) X(output) \
-  X(query_norm) X(key_norm) X(sinks) X(buckets) X(before_attention) X(after_attention) \
+  X(query_norm) X(key_norm) X(sinks) X(buckets) X(patch_bias) X(before_attention) X(after_attention) \
   X(after_attention_sum) X(cross_query) X(cross_key) X(cross_value) X(cross_output) \
   X(before_cross) X(after_cross) X(after_cross_sum) X(before_feed_forward) \
   X(after_feed_forward) X(after_feed_forward_sum) X(input_convolution) \
@@ -194,13 +204,16 @@ struct ModelClassifier {
   std::optional<std::int64_t> end_id;
 };
 
-/// The rules of a model that reads pictures. The weight under `WeightPurpose::tokens` is the
-/// convolution that embeds its patches, [D,3,P,P].
+/// The rules of a model that reads pictures. The weight under `WeightPurpose::tokens` embeds its
+/// patches: a convolution [D,3,P,P], or a matrix [D,P·P·3] with the channels of a pixel side by
+/// side. That under `patch_bias` is [N,H], one row per distance of two patches in rows and columns,
+/// and, where there is a [CLS], three more: from it to patches, from patches to it, to itself.
 struct VisionPart {
   std::size_t patch = 16;              ///< P, rows and columns of a patch
   std::size_t side = 14;               ///< patches on a side of the pictures of training
   std::size_t registers = 0;           ///< tokens between [CLS] and the patches
   bool antialiased = false;            ///< whether positions of a smaller grid are averages
+  bool bilinear = false;               ///< whether those are made by that filter, not bicubically
   std::string processor;               ///< kind of its image processor, "ViT"
   std::string projection;              ///< tensor that projects pooled pictures; empty = none
   std::string text_projection;         ///< the same for texts

@@ -79,7 +79,8 @@ constexpr auto class_rows = std::to_array<ClassRow>({
     {Task::image, "vit,deit", Reads::first, "", "", "", "classifier"},
     {Task::image, "dinov2,dinov2_with_registers", Reads::first_and_patches, "", "", "", "classifier"},
     {Task::image, "clip", Reads::patches, "", "", "", "classifier"},
-    {Task::image, "siglip,ijepa", Reads::mean, "", "", "", "classifier"},
+    {Task::image, "beit", Reads::patches, "", "", "pooler.layernorm", "classifier"},
+    {Task::image, "siglip,siglip2,ijepa", Reads::mean, "", "", "", "classifier"},
     // clang-format on
 });
 
@@ -261,6 +262,12 @@ std::optional<ModelClassifier> classifier_of(const std::string& name, const Arch
                   : row->reads;
   own.dense = row->dense;
   own.norm = row->norm;
+  // States that have had their norm are not pooled (BEiT without "use_mean_pooling").
+  if (row->reads == Reads::patches && !own.norm.empty() &&
+      model.stacks.front().names.contains(WeightPurpose::final_norm)) {
+    own.norm.clear();
+    own.reads = Reads::first;
+  }
   if (!row->dense.empty()) own.activation = function_of(row->function, config);
   own.weight = words_of(row->weight);
   read_meaning(own, row->task, config);

@@ -54,6 +54,9 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
   };
   switch (model.positions) {
     case ModelPositions::none:
+      if (model.stacks.front().names.contains(WeightPurpose::patch_bias)) {
+        return translated("relative, by distances of patches in rows and columns");
+      }
       return model.disentangled ? terms_text(model.disentangled->distances) : translated("none");
     case ModelPositions::learned:
       // MPNet has both.
@@ -68,6 +71,9 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
       return "ALiBi";
     case ModelPositions::buckets:
       return in_buckets();
+    case ModelPositions::patch_rotary:
+      return translated("rotary, by rows and columns of patches, θ {1}",
+                        with_digits(model.stacks.front().layers.front().rotary->theta, 6));
     case ModelPositions::rotary:
       break;
   }

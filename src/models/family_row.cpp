@@ -275,6 +275,8 @@ constexpr auto vision_fields =
                                         {"text_projection", put<&RowVision::text_projection>},
                                         {"registers", put<&RowVision::registers>, Keys::listed},
                                         {"antialiased", put<&RowVision::antialiased>},
+                                        {"bilinear", put<&RowVision::bilinear>},
+                                        {"patches", put_size<&RowVision::patches>, Keys::listed},
                                         {"last_token", put<&RowVision::last_token>}});
 
 constexpr auto head_fields =

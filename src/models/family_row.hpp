@@ -108,7 +108,8 @@ struct RowGrowth : QueryGrowth {
 
 /// Part of a row about models of pictures.
 struct RowVision : VisionPart {
-  std::string text = {};  ///< family of the texts that go with pictures
+  std::string text = {};    ///< family of the texts that go with pictures
+  std::size_t patches = 0;  ///< patches of pictures of training; 0 = by the size of these
 };
 
 /// A row of the table of families, read for one configuration: names of tensors, what

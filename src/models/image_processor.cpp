@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -22,6 +23,8 @@ namespace {
 
 using Size = ImageProcessor::Size;
 constexpr std::array<double, 3> halves{0.5, 0.5, 0.5};
+constexpr std::array<double, 3> imagenet_mean{0.485, 0.456, 0.406};
+constexpr std::array<double, 3> imagenet_deviation{0.229, 0.224, 0.225};
 constexpr std::array<double, 3> clip_mean{0.48145466, 0.4578275, 0.40821073};
 constexpr std::array<double, 3> clip_deviation{0.26862954, 0.26130258, 0.27577711};
 
@@ -32,10 +35,12 @@ struct ProcessorKind {
   std::optional<Size> crop;  ///< where it crops by default
   Resampling filter;
   std::array<double, 3> mean, deviation;
-  bool lone_is_shortest;  ///< whether a lone number is the length of the shorter side
-  bool on_white;          ///< whether transparent pictures are laid on white
+  bool lone_is_shortest;         ///< whether a lone number is the length of the shorter side
+  bool on_white;                 ///< whether transparent pictures are laid on white
+  std::size_t most_patches = 0;  ///< in place of a size
+  bool resizes_numbers = false;
 };
-constexpr std::array<ProcessorKind, 5> kinds{{
+constexpr std::array<ProcessorKind, 9> kinds{{
     {"ViT", {224, 224, 0}, {}, Resampling::bilinear, halves, halves, false, false},
     {"DeiT", {256, 256, 0}, Size{224, 224, 0}, Resampling::bicubic, halves, halves, false, false},
     {"Siglip", {224, 224, 0}, {}, Resampling::bicubic, halves, halves, false, true},
@@ -55,12 +60,28 @@ constexpr std::array<ProcessorKind, 5> kinds{{
      clip_deviation,
      true,
      true},
+    {"Beit", {224, 224, 0}, {}, Resampling::bicubic, halves, halves, false, false},
+    {"Blip", {384, 384, 0}, {}, Resampling::bicubic, clip_mean, clip_deviation, false, true},
+    {"Siglip2", {}, {}, Resampling::bilinear, halves, halves, false, false, 256},
+    {"DINOv3ViT",
+     {224, 224, 0},
+     {},
+     Resampling::bilinear,
+     imagenet_mean,
+     imagenet_deviation,
+     false,
+     false,
+     0,
+     true},
 }};
 
 // Keys that play no part here, and those that are read.
-constexpr std::array<std::string_view, 9> ignored_keys{
-    "_valid_processor_keys", "data_format",       "input_data_format", "return_tensors", "device",
-    "disable_grouping",      "default_to_square", "image_seq_length",  "processor_class"};
+constexpr std::array<std::string_view, 11> ignored_keys{
+    "_valid_processor_keys", "data_format",      "input_data_format",
+    "return_tensors",        "device",           "disable_grouping",
+    "default_to_square",     "image_seq_length", "processor_class",
+    "do_reduce_labels",      "reduce_labels"};
+constexpr std::array<std::string_view, 2> patch_keys{"patch_size", "max_num_patches"};
 constexpr std::array<std::string_view, 13> read_keys{
     "do_convert_rgb",        "do_resize",  "size",       "resample",
     "do_center_crop",        "crop_size",  "do_rescale", "rescale_factor",
@@ -76,9 +97,13 @@ class ProcessorReader {
     refuse_unknown();
     ImageProcessor own;
     if (flag("do_convert_rgb", kind_.on_white)) own.transparency = Transparency::on_white;
-    if (flag("do_resize", true)) own.resize = size("size", kind_.size, kind_.lone_is_shortest);
+    if (flag("do_resize", true)) read_size(own);
     own.filter = filter();
     if (flag("do_center_crop", kind_.crop.has_value())) {
+      if (own.resizes_numbers) {
+        refuse_key("do_center_crop", translated("pictures that are resized last are not cropped"),
+                   translated("set it to false, and crop them before"));
+      }
       own.crop = size("crop_size", kind_.crop.value_or(Size{224, 224, 0}), false);
     }
     if (flag("do_rescale", true)) {
@@ -94,6 +119,24 @@ class ProcessorReader {
   }
 
  private:
+  void read_size(ImageProcessor& own) const {
+    if (kind_.most_patches > 0) {
+      own.patch = reader_.count("patch_size").value_or(16);
+      own.most_patches = reader_.count("max_num_patches").value_or(kind_.most_patches);
+      constexpr std::size_t most = 1 << 16;
+      for (const std::size_t i : {0, 1}) {
+        const std::size_t given = i == 0 ? own.patch : own.most_patches;
+        if (given >= 1 && given <= most) continue;
+        refuse_key(std::string(patch_keys[i]),
+                   translated("the configuration asks for a size of {1}", given),
+                   translated("sizes are from 1 to {1}", most));
+      }
+      return;
+    }
+    own.resize = size("size", kind_.size, kind_.lone_is_shortest);
+    own.resizes_numbers = kind_.resizes_numbers;
+  }
+
   const ProcessorKind& kind_of(std::string_view own) const {
     for (const char* key : {"image_processor_type", "feature_extractor_type"}) {
       const auto given = reader_.text(key);
@@ -106,7 +149,8 @@ class ProcessorReader {
         if (known.name == name) return known;
       }
       refuse_key(key, translated("processors of the type {1} are not known", in_quotes(*given)),
-                 translated("known are those of ViT, DeiT, CLIP, Bit and SigLIP"));
+                 translated("known are those of ViT, DeiT, CLIP, Bit, SigLIP, SigLIP 2, BEiT, BLIP "
+                            "and DINOv3"));
     }
     const auto found = std::ranges::find(kinds, own, &ProcessorKind::name);
     return found == kinds.end() ? kinds.front() : *found;
@@ -119,6 +163,7 @@ class ProcessorReader {
       if (value.is(JsonValue::Type::boolean) && !value.boolean()) continue;
       if (std::ranges::count(ignored_keys, member.key) > 0) continue;
       if (std::ranges::count(read_keys, member.key) > 0) continue;
+      if (kind_.most_patches > 0 && std::ranges::count(patch_keys, member.key) > 0) continue;
       refuse_key(member.key, translated("the processor's key \"{1}\" is not known", member.key),
                  translated("the pixels might be others than the model was trained on"));
     }
@@ -131,6 +176,10 @@ class ProcessorReader {
   Resampling filter() const {
     const auto given = reader_.count("resample");
     if (!given) return kind_.filter;
+    if (kind_.resizes_numbers && (*given < 2 || *given > 3)) {
+      refuse_key("resample", translated("\"resample\": {1} is not a filter of numbers", *given),
+                 translated("known are 2 (bilinear) and 3 (bicubic)"));
+    }
     if (*given > static_cast<std::size_t>(Resampling::box)) {
       refuse_key("resample", translated("\"resample\": {1} is not a filter that is known", *given),
                  translated("known are 0 (nearest), 1 (Lanczos), 2 (bilinear), 3 (bicubic) and 4 "
@@ -199,21 +248,41 @@ class ProcessorReader {
   const ProcessorKind& kind_;
 };
 
+// The largest size, similar to the picture's, in whole patches, of at most so many patches: by the
+// scale that halving an interval finds, as the family's processor does.
+PatchGrid largest_grid(std::size_t height, std::size_t width, std::size_t patch, std::size_t most) {
+  const auto patches_at = [&](double scale, std::size_t size) {
+    const double scaled = static_cast<double>(size) * scale / static_cast<double>(patch);
+    return std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(scaled)));
+  };
+  constexpr double eps = 1e-5;
+  double low = eps / 10, high = 100;
+  while (high - low >= eps) {
+    const double scale = (low + high) / 2;
+    const bool fits = patches_at(scale, height) * patches_at(scale, width) <= most;
+    (fits ? low : high) = scale;
+  }
+  return {patches_at(low, height), patches_at(low, width)};
+}
+
+// Rows and columns of a picture after it is resized. The longer side is rounded down.
+PatchGrid size_after(const Size& size, std::size_t height, std::size_t width) {
+  if (size.shortest == 0) return {size.height, size.width};
+  const std::size_t shorter = std::min(height, width);
+  return {height == shorter ? size.shortest : size.shortest * height / shorter,
+          width == shorter ? size.shortest : size.shortest * width / shorter};
+}
+
 }  // namespace
 
 Pixels ImageProcessor::prepared(const Pixels& picture, const Limits& limits) const {
   Pixels result = picture;
-  if (resize) {
-    std::size_t height = resize->height, width = resize->width;
-    if (resize->shortest > 0) {
-      const std::size_t shorter = std::min(picture.height, picture.width);
-      // The longer side is rounded down.
-      height = picture.height == shorter ? resize->shortest
-                                         : resize->shortest * picture.height / shorter;
-      width =
-          picture.width == shorter ? resize->shortest : resize->shortest * picture.width / shorter;
-    }
-    result = resampled(picture, height, width, filter, limits);
+  if (most_patches > 0) {
+    const PatchGrid grid = largest_grid(picture.height, picture.width, patch, most_patches);
+    result = resampled(picture, grid.rows * patch, grid.columns * patch, filter, limits);
+  } else if (resize && !resizes_numbers) {
+    const PatchGrid size = size_after(*resize, picture.height, picture.width);
+    result = resampled(picture, size.rows, size.columns, filter, limits);
   }
   return crop ? centre_cropped(result, crop->height, crop->width, limits) : result;
 }
@@ -249,8 +318,35 @@ Tensor ImageProcessor::rescaled(const Pixels& prepared, DType dtype) const {
         }
       }
     });
-    return Tensor({3, prepared.height, prepared.width}, std::move(numbers)).converted(dtype);
+    const Tensor all({3, prepared.height, prepared.width}, std::move(numbers));
+    return (resizes_numbers ? resized(all) : all).converted(dtype);
   });
+}
+
+// As torchvision resizes numbers: by a filter that is widened where the picture shrinks.
+Tensor ImageProcessor::resized(const Tensor& image) const {
+  const PatchGrid from{image.shape()[1], image.shape()[2]},
+      to = size_after(*resize, from.rows, from.columns);
+  const AxisShares shares = [&](std::size_t before, std::size_t after) {
+    std::vector<FilterShares> all;
+    for (std::size_t i = 0; i < after; ++i) {
+      all.push_back(filter_shares(before, after, i, filter));
+    }
+    return all;
+  };
+  check_numbers(3 * std::max(from.rows, to.rows) * std::max(from.columns, to.columns),
+                DType::float64);
+  const Tensor wide = image.converted(DType::float64);
+  const std::span<const double> numbers = wide.values<double>();
+  std::vector<double> all;
+  for (std::size_t c = 0; c < 3; ++c) {
+    const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(c * from.rows * from.columns);
+    const std::vector<double> channel(
+        first, first + static_cast<std::ptrdiff_t>(from.rows * from.columns));
+    const std::vector<double> own = on_other_grid(channel, from, to, shares);
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return Tensor({3, to.rows, to.columns}, std::move(all)).converted(image.dtype());
 }
 
 Tensor ImageProcessor::normalised(const Tensor& image) const {

@@ -46,6 +46,9 @@ ModelStack LayerRules::stack(const RowStack& part, bool causal, bool crosses, st
   for (std::size_t n = 0; n < count; ++n) {
     ModelLayer& layer = own.layers.emplace_back();
     read_head_sizes(n, layer, types.window_of(n, true).has_value());
+    if (model_.positions == ModelPositions::patch_rotary) {
+      layer.rotary.emplace().theta = row_.rotary.theta;
+    }
     if (model_.positions != ModelPositions::rotary) continue;
     const auto [one, is_new] = rotations.try_emplace(layer.head_width, reader_, layer.head_width);
     const std::vector<std::string>& warnings = one->second.warnings();

@@ -114,12 +114,13 @@ void read(TensorNames& to, const Given& from) {
 }
 
 void read(ModelPositions& to, const Given& from) {
-  constexpr Words<ModelPositions, 7> words{
+  constexpr Words<ModelPositions, 8> words{
       {{"none", ModelPositions::none},
        {"learned", ModelPositions::learned},
        {"sinusoidal", ModelPositions::sinusoidal},
        {"sinusoidal_closed", ModelPositions::sinusoidal_closed},
        {"rotary", ModelPositions::rotary},
+       {"patch_rotary", ModelPositions::patch_rotary},
        {"alibi", ModelPositions::alibi},
        {"buckets", ModelPositions::buckets}}};
   to = meaning_of(from, words);

@@ -11,6 +11,7 @@
 #include "attention/positions.hpp"
 #include "models/pass.hpp"
 #include "models/projection_reader.hpp"
+#include "models/vision.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -28,13 +29,15 @@ Tensor plus_one(const Tensor& weight) {
 class StackReader {
  public:
   StackReader(const Architecture& model, const CheckpointWeights& checkpoint,
-              const ModelStack& stack, const std::string& prefix, const ModelOptions& options)
+              const ModelStack& stack, const std::string& prefix, const ModelOptions& options,
+              const std::optional<PatchGrid>& grid)
       : model_(model),
         checkpoint_(checkpoint),
         stack_(stack),
         options_(options),
         weights_(checkpoint, model, stack, prefix),
         projections_(model, stack, weights_),
+        grid_(grid),
         distance_table_(distance_table()) {}
 
   Embedding embedding() const {
@@ -131,6 +134,9 @@ class StackReader {
     options.norms_after_rotary = model_.norms_after_rotary;
     own.self = options;
     own.self.rotary = stack_.layers[n].rotary;
+    if (grid_ && model_.positions == ModelPositions::patch_rotary) {
+      own.self.rotary = patch_rotary(model_, *grid_);
+    }
     own.self.mask = stack_mask(stack_, n);
     own.self.sinks = weights_.find(WeightPurpose::sinks, n, "weight");
     set_distance_bias(n, own.self);
@@ -190,12 +196,20 @@ class StackReader {
       const double scale = model_.alibi_scaled ? stack_.layers[0].scale : 1;
       for (double& slope : options.mask.alibi->slopes) slope *= scale;
     }
-    // One table for all layers, or one for each (UMT5).
-    Tensor table = weights_.find(WeightPurpose::buckets, std::nullopt, "weight");
-    if (!table) table = weights_.find(WeightPurpose::buckets, n, "weight");
+    if (grid_) {
+      const Tensor by_patches = table_of_biases(WeightPurpose::patch_bias, n);
+      if (by_patches) options.mask.bias = patch_biases(model_, by_patches, *grid_, options_.dtype);
+    }
+    const Tensor table = table_of_biases(WeightPurpose::buckets, n);
     if (!table) return;
     options.relative_bias =
         RelativeBias{table, model_.buckets.count, model_.buckets.max_distance, !stack_.causal};
+  }
+
+  // One table for all layers, or one for each (UMT5, BEiT).
+  Tensor table_of_biases(WeightPurpose purpose, std::size_t n) const {
+    const Tensor of_all = weights_.find(purpose, std::nullopt, "weight");
+    return of_all ? of_all : weights_.find(purpose, n, "weight");
   }
 
   // One row for each distance that has its own, float64 [2·span,D].
@@ -456,6 +470,7 @@ class StackReader {
   const ModelOptions& options_;
   StackWeights weights_;
   ProjectionReader projections_;
+  std::optional<PatchGrid> grid_;  // of a picture
   Tensor distance_table_;
 };
 
@@ -463,8 +478,14 @@ class StackReader {
 
 Stack read_stack(const ModelPass& pass, const ModelStack& stack) {
   const ModelOptions& options = pass.options;
-  const auto reader = std::make_shared<const StackReader>(
-      pass.model.of(stack), pass.weights, stack, find_prefix(pass.weights, pass.model), options);
+  std::optional<PatchGrid> grid;
+  if (pass.model.vision && !pass.texts.pictures.empty()) {
+    const Shape& size = pass.texts.pictures.front().shape();
+    grid = grid_of(*pass.model.vision, size[1], size[2]);
+  }
+  const auto reader =
+      std::make_shared<const StackReader>(pass.model.of(stack), pass.weights, stack,
+                                          find_prefix(pass.weights, pass.model), options, grid);
   Stack own;
   own.embedding = reader->embedding();
   own.layer_tokens = reader->layer_tokens();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -53,41 +54,28 @@ std::vector<FilterShares> cubic_shares(std::size_t from, std::size_t to) {
   return all;
 }
 
-// Positions [n·n,D] of the grid of training on another one: [rows·columns,D].
-std::vector<double> interpolated(const std::vector<double>& table, std::size_t side,
-                                 const PatchGrid& grid, bool antialiased) {
-  const std::size_t width = table.size() / (side * side);
-  const auto shares = [&](std::size_t to) {
-    if (!antialiased) return cubic_shares(side, to);
-    std::vector<FilterShares> all;
-    for (std::size_t i = 0; i < to; ++i) {
-      all.push_back(filter_shares(side, to, i, Resampling::bicubic));
-    }
-    return all;
-  };
-  const auto by_column = shares(grid.columns), by_row = shares(grid.rows);
-  std::vector<double> wide(side * grid.columns * width, 0);
-  for (std::size_t y = 0; y < side; ++y) {
-    for (std::size_t x = 0; x < grid.columns; ++x) {
-      for (std::size_t k = 0; k < by_column[x].shares.size(); ++k) {
-        const double share = by_column[x].shares[k];
-        const std::size_t from = (y * side + by_column[x].first + k) * width;
-        for (std::size_t d = 0; d < width; ++d) {
-          wide[(y * grid.columns + x) * width + d] += share * table[from + d];
-        }
-      }
-    }
-  }
-  std::vector<double> all(grid.rows * grid.columns * width, 0);
-  const std::size_t line = grid.columns * width;
-  for (std::size_t y = 0; y < grid.rows; ++y) {
-    for (std::size_t k = 0; k < by_row[y].shares.size(); ++k) {
-      const double share = by_row[y].shares[k];
-      const std::size_t from = (by_row[y].first + k) * line;
-      for (std::size_t i = 0; i < line; ++i) all[y * line + i] += share * wide[from + i];
-    }
+// The straight line between two neighbours, level beyond the first and the last.
+std::vector<FilterShares> linear_shares(std::size_t from, std::size_t to) {
+  std::vector<FilterShares> all(to);
+  for (std::size_t i = 0; i < to; ++i) {
+    const double scale = static_cast<double>(from) / static_cast<double>(to);
+    const double at = std::max(0.0, (static_cast<double>(i) + 0.5) * scale - 0.5);
+    all[i].first = std::min(static_cast<std::size_t>(at), from - 1);
+    const double t = at - std::floor(at);
+    all[i].shares = all[i].first + 1 < from ? std::vector{1 - t, t} : std::vector{1.0};
   }
   return all;
+}
+
+// How positions of another grid than that of training are made.
+AxisShares shares_of_positions(const VisionPart& vision) {
+  if (!vision.antialiased) return cubic_shares;
+  const Resampling filter = vision.bilinear ? Resampling::bilinear : Resampling::bicubic;
+  return [filter](std::size_t from, std::size_t to) {
+    std::vector<FilterShares> all;
+    for (std::size_t i = 0; i < to; ++i) all.push_back(filter_shares(from, to, i, filter));
+    return all;
+  };
 }
 
 Tensor positions_for(const Architecture& model, const Tensor& stored, const PatchGrid& grid) {
@@ -96,10 +84,22 @@ Tensor positions_for(const Architecture& model, const Tensor& stored, const Patc
   const auto split = table.begin() + static_cast<std::ptrdiff_t>(before * model.width);
   std::vector<double> all(table.begin(), split), patches(split, table.end());
   if (grid.rows != side || grid.columns != side) {
-    patches = interpolated(patches, side, grid, model.vision->antialiased);
+    patches = on_other_grid(patches, {side, side}, grid, shares_of_positions(*model.vision));
   }
   all.insert(all.end(), patches.begin(), patches.end());
   return {{before + grid.rows * grid.columns, model.width}, std::move(all)};
+}
+
+// The weights of patches [D,3·P·P], channel by channel, of a convolution, or of a matrix that has
+// them pixel by pixel.
+Tensor channel_by_channel(const Tensor& weight) {
+  const std::size_t rows = weight.shape()[0], columns = weight.size() / rows;
+  if (weight.rank() != 2) return weight.reshaped({rows, columns});
+  std::vector<std::size_t> order;
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    for (std::size_t i = channel; i < columns; i += 3) order.push_back(i);
+  }
+  return picked(weight, order, 1);
 }
 
 Tensor rows_of_width(const Tensor& tensor, std::size_t width) {
@@ -147,6 +147,95 @@ PatchGrid grid_of(const VisionPart& vision, std::size_t height, std::size_t widt
       "", translated("let it be resized to at least one patch"));
 }
 
+std::vector<double> on_other_grid(const std::vector<double>& table, const PatchGrid& from,
+                                  const PatchGrid& to, const AxisShares& shares) {
+  const std::size_t width = table.size() / (from.rows * from.columns);
+  const auto by_column = shares(from.columns, to.columns), by_row = shares(from.rows, to.rows);
+  std::vector<double> wide(from.rows * to.columns * width, 0);
+  for (std::size_t y = 0; y < from.rows; ++y) {
+    for (std::size_t x = 0; x < to.columns; ++x) {
+      for (std::size_t k = 0; k < by_column[x].shares.size(); ++k) {
+        const double share = by_column[x].shares[k];
+        const std::size_t at = (y * from.columns + by_column[x].first + k) * width;
+        for (std::size_t d = 0; d < width; ++d) {
+          wide[(y * to.columns + x) * width + d] += share * table[at + d];
+        }
+      }
+    }
+  }
+  std::vector<double> all(to.rows * to.columns * width, 0);
+  const std::size_t line = to.columns * width;
+  for (std::size_t y = 0; y < to.rows; ++y) {
+    for (std::size_t k = 0; k < by_row[y].shares.size(); ++k) {
+      const double share = by_row[y].shares[k];
+      const std::size_t at = (by_row[y].first + k) * line;
+      for (std::size_t i = 0; i < line; ++i) all[y * line + i] += share * wide[at + i];
+    }
+  }
+  return all;
+}
+
+Rotary patch_rotary(const Architecture& model, const PatchGrid& grid) {
+  Rotary own = *model.stacks.front().layers.front().rotary;
+  const std::size_t before = first_tokens(model) + model.vision->registers;
+  const std::size_t quarter = model.head_width / 4, half = 2 * quarter;
+  std::vector<double> cos(before * half, 1), sin(before * half, 0);
+  const auto add = [&](std::size_t place, std::size_t count) {
+    const double centre = 2 * (static_cast<double>(place) + 0.5) / static_cast<double>(count) - 1;
+    for (std::size_t n = 0; n < quarter; ++n) {
+      const double power = static_cast<double>(n) / static_cast<double>(quarter);
+      const double angle = 2 * std::numbers::pi * centre * std::pow(own.theta, -power);
+      cos.push_back(std::cos(angle));
+      sin.push_back(std::sin(angle));
+    }
+  };
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    for (std::size_t column = 0; column < grid.columns; ++column) {
+      add(row, grid.rows);
+      add(column, grid.columns);
+    }
+  }
+  const Shape shape{cos.size() / half, half};
+  own.cos = Tensor(shape, std::move(cos));
+  own.sin = Tensor(shape, std::move(sin));
+  return own;
+}
+
+Tensor patch_biases(const Architecture& model, const Tensor& table, const PatchGrid& grid,
+                    DType dtype) {
+  const std::size_t heads = model.heads, before = first_tokens(model);
+  const std::size_t side = model.vision->side, patches = grid.rows * grid.columns;
+  const PatchGrid stored{2 * side - 1, 2 * side - 1},
+      wanted{2 * grid.rows - 1, 2 * grid.columns - 1};
+  const std::vector<double> rows = numbers_of(table);
+  const auto split =
+      rows.begin() + static_cast<std::ptrdiff_t>(stored.rows * stored.columns * heads);
+  std::vector<double> distances(rows.begin(), split);
+  if (grid.rows != side || grid.columns != side) {
+    distances = on_other_grid(distances, stored, wanted, linear_shares);
+  }
+  // From [CLS] to a patch, from a patch to it, to itself.
+  const std::size_t to_patch = wanted.rows * wanted.columns;
+  distances.insert(distances.end(), split, rows.end());
+  const auto row_of = [&](std::size_t query, std::size_t key) {
+    if (query < before) return key < before ? to_patch + 2 : to_patch;
+    if (key < before) return to_patch + 1;
+    const std::size_t i = query - before, j = key - before;
+    const std::size_t down = i / grid.columns + grid.rows - 1 - j / grid.columns,
+                      across = i % grid.columns + grid.columns - 1 - j % grid.columns;
+    return down * wanted.columns + across;
+  };
+  const std::size_t length = before + patches;
+  std::vector<double> all(heads * length * length);
+  for (std::size_t h = 0; h < heads; ++h) {
+    for (std::size_t i = 0; i < length; ++i) {
+      double* const row = all.data() + (h * length + i) * length;
+      for (std::size_t j = 0; j < length; ++j) row[j] = distances[row_of(i, j) * heads + h];
+    }
+  }
+  return Tensor({1, heads, length, length}, std::move(all)).converted(dtype);
+}
+
 std::vector<std::string> picture_tokens(const Architecture& model, const PatchGrid& grid) {
   const TensorNames& names = model.stacks.front().names;
   std::vector<std::string> all;
@@ -187,7 +276,12 @@ void check_vision(const Architecture& model, const StackWeights& names,
     if (!fits) refuse_shape(weights, *name, weights.shape(*name), wanted);
     return shape;
   };
-  expect(tokens, "weight", {width, 3, vision.patch, vision.patch}, true);
+  const std::size_t pixels = vision.patch * vision.patch;
+  const auto stored = names.shape(tokens, std::nullopt, "weight");
+  expect(tokens, "weight",
+         stored && stored->size() == 2 ? Shape{width, 3 * pixels}
+                                       : Shape{width, 3, vision.patch, vision.patch},
+         true);
   expect(tokens, "bias", {width}, false);
   expect(positions, "weight", {first_tokens(model) + vision.side * vision.side, width}, true);
   expect(class_token, "weight", {width}, true);
@@ -247,8 +341,7 @@ PatchEmbedding read_patch_embedding(const Architecture& model, const CheckpointW
   PatchEmbedding own;
   own.patch = model.vision->patch;
   const Tensor pixels = read(tokens, "weight");
-  own.pixels =
-      Linear{pixels.reshaped({model.width, pixels.size() / model.width}), read(tokens, "bias")};
+  own.pixels = Linear{channel_by_channel(pixels), read(tokens, "bias")};
   std::vector<Tensor> first;
   for (const WeightPurpose purpose : {class_token, distillation_token}) {
     if (const Tensor token = read(purpose, "weight")) {
@@ -258,7 +351,9 @@ PatchEmbedding read_patch_embedding(const Architecture& model, const CheckpointW
   if (!first.empty()) own.first = concatenated(first);
   if (model.vision->registers > 0)
     own.registers = rows_of_width(read(registers, "weight"), model.width);
-  own.positions = positions_for(model, read(positions, "weight"), grid);
+  if (const Tensor table = read(positions, "weight")) {
+    own.positions = positions_for(model, table, grid);
+  }
   if (const Tensor norm = read(embedding_norm, "weight")) {
     own.norm = Norm{norm, read(embedding_norm, "bias"), model.norm};
   }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,11 @@
 
 namespace attn {
 
+/// Rows and columns of the patches of a picture.
+struct PatchGrid {
+  std::size_t rows = 0, columns = 0;
+};
+
 /// The way from a picture to the numbers that a model reads, as preprocessor_config.json or
 /// processor_config.json gives it.
 struct ImageProcessor {
@@ -27,6 +33,10 @@ struct ImageProcessor {
   };
   Transparency transparency = Transparency::dropped;
   std::optional<Size> resize;
+  /// In place of `resize`: the largest size, in whole patches of that side, of at most so many
+  /// patches; 0 = none.
+  std::size_t most_patches = 0, patch = 0;
+  bool resizes_numbers = false;  ///< resizes rescaled numbers, which are not rounded
   Resampling filter = Resampling::bilinear;
   std::optional<Size> crop;
   std::optional<double> rescale;
@@ -35,24 +45,39 @@ struct ImageProcessor {
 
   /// Resized and cropped, in eight bits. Throws as resampled() does.
   Pixels prepared(const Pixels& picture, const Limits& limits) const;
-  /// Pixels as numbers [3,H,W] of that type, rescaled. Throws Error(input) without a place for more
-  /// than the memory.
+  /// Pixels as numbers [3,H,W] of that type, rescaled, and resized where that comes after. Throws
+  /// Error(input) without a place for more than the memory.
   Tensor rescaled(const Pixels& prepared, DType dtype) const;
   /// Those numbers, normalised channel by channel in their type.
   Tensor normalised(const Tensor& image) const;
+
+ private:
+  Tensor resized(const Tensor& image) const;
 };
 
 /// Reads a preprocessor_config.json. `kind` is that of the model's family, "ViT", for files that
 /// name none. Throws Error(input) at the key for what is malformed, not known or not supported.
 ImageProcessor read_image_processor(const JsonValue& config, const std::string& kind);
 
-/// Rows and columns of the patches of a picture.
-struct PatchGrid {
-  std::size_t rows = 0, columns = 0;
-};
-
 /// The grid of a picture [..,H,W] of that size. Throws Error(input) if it is smaller than a patch.
 PatchGrid grid_of(const VisionPart& vision, std::size_t height, std::size_t width);
+
+/// The neighbours and shares of `to` values from `from` values along an axis.
+using AxisShares = std::function<std::vector<FilterShares>(std::size_t from, std::size_t to)>;
+
+/// Rows of numbers, row by row of a grid, for another grid.
+std::vector<double> on_other_grid(const std::vector<double>& table, const PatchGrid& from,
+                                  const PatchGrid& to, const AxisShares& shares);
+
+/// Rotation of the queries and keys of a picture's patches by the angles 2π·c·θ^(−4n/d), where c is
+/// first the row and then the column of the patch's centre, from −1 to 1, and d the width of a head
+/// (Siméoni et al. 2025, "DINOv3"). Tokens before the patches stay.
+Rotary patch_rotary(const Architecture& model, const PatchGrid& grid);
+
+/// Biases of scores [1,H,L,L] from a table `WeightPurpose::patch_bias`, interpolated bilinearly to
+/// a grid of another size.
+Tensor patch_biases(const Architecture& model, const Tensor& table, const PatchGrid& grid,
+                    DType dtype);
 
 /// Names of a picture's tokens: "[CLS]", "[DIST]", "[REG1]"…, and "ROW,COLUMN" of the patches.
 std::vector<std::string> picture_tokens(const Architecture& model, const PatchGrid& grid);

@@ -253,7 +253,7 @@ std::vector<bool> layers_with_sinks(const Architecture& model, const CheckpointW
 }
 
 bool is_buffer(std::string_view name) {
-  constexpr std::array<std::string_view, 12> ends{".attn_rot_embd.weight",
+  constexpr std::array<std::string_view, 13> ends{".attn_rot_embd.weight",
                                                   ".attn.causal_mask",
                                                   ".attn.bias",
                                                   ".attention.bias",
@@ -261,6 +261,7 @@ bool is_buffer(std::string_view name) {
                                                   ".position_ids",
                                                   ".inv_freq",
                                                   ".relative_attention_bias.weight",
+                                                  ".relative_position_index",
                                                   ".token_type_ids",
                                                   ".embed_positions.weight",
                                                   ".embed_positions.weights",

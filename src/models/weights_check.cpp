@@ -79,6 +79,7 @@ class StackCheck {
       }
       xielu(n);
       bucket_table(n);
+      patch_table(n);
       vector(attention_scale, n, width);
       vector(feed_forward_scale, n, width);
       if (stack_.layers[n].feeds) feed_forward(n);
@@ -350,6 +351,16 @@ class StackCheck {
     if (!stack_.names.contains(WeightPurpose::buckets)) return;
     const bool own = names_.has(WeightPurpose::buckets, n);
     matrix(WeightPurpose::buckets, own ? LayerNumber(n) : std::nullopt, model_.buckets.count,
+           model_.heads);
+  }
+
+  // The biases of distances between patches, of all layers or each layer's own.
+  void patch_table(std::size_t n) {
+    if (!stack_.names.contains(WeightPurpose::patch_bias)) return;
+    const bool own = names_.has(WeightPurpose::patch_bias, n);
+    const std::size_t distances = 2 * model_.vision->side - 1;
+    matrix(WeightPurpose::patch_bias, own ? LayerNumber(n) : std::nullopt,
+           distances * distances + (stack_.names.contains(WeightPurpose::class_token) ? 3 : 0),
            model_.heads);
   }
 

@@ -244,7 +244,14 @@ FAMILIES = {
     "umt5": ("both", t5),
     **{name: ("both", bart) for name in ("plbart", "mvp")},
     "blenderbot": ("both", lambda d: bart(d, decoder_start_token_id=d(1, 2))),
-    **{name: ("picture", lambda d: dict(VISION)) for name in ("vit_msn", "ijepa")},
+    **{name: ("picture", lambda d: dict(VISION)) for name in ("vit_msn", "ijepa", "blip_vision_model")},
+    "vit_mae": ("picture", lambda d: VISION | dict(mask_ratio=0.0)),
+    "dinov3_vit": ("picture", lambda d: VISION | dict(num_register_tokens=d(0, 1, 4), use_gated_mlp=d(True, False), rope_theta=d(100.0, 30.0), image_size=d(16, 24),
+                                                      hidden_act=d("gelu", "silu"), **{f"{part}_bias": d(True, False) for part in ("query", "key", "value", "proj", "mlp")})),
+    "beit": ("picture", lambda d: VISION | dict(image_size=d(16, 24), use_absolute_position_embeddings=d(True, False), use_mean_pooling=d(True, False),
+                                                layer_scale_init_value=d(0.0, 0.1), **d({}, dict(use_relative_position_bias=True), dict(use_shared_relative_position_bias=True)))),
+    "siglip2_vision_model": ("picture", lambda d: {key: value for key, value in VISION.items() if key != "image_size"} | dict(num_patches=d(9, 16, 36))),
+    "siglip2_text_model": ("plain", lambda d: bert(d, hidden_act="gelu_pytorch_tanh")),
     "t5gemma": ("both", seq_parts),
     "dinov2": ("picture", lambda d: VISION | dict(mlp_ratio=2, use_swiglu_ffn=d(True, False))),
     "dinov2_with_registers": ("picture", lambda d: VISION | dict(mlp_ratio=2, num_register_tokens=d(1, 4))),
@@ -273,5 +280,5 @@ FAMILIES = {
 ELSEWHERE = {"llama4": "its part is llama4_text", "gemma4": "its part is gemma4_text", "gemma4_unified": "its part is gemma4_unified_text",
              "emu3": "its part is emu3_text_model"} | {f"{name}_text": f"the part of {name}" for name in ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "glm4v")} | {
     "gpt-sw3": "its folders are of the type gpt2", "qwen3_5": "its part is qwen3_5_text", "qwen3_5_moe": "its part is qwen3_5_moe_text", "internlm2": "its code is not part of transformers",
-    "clip": "its parts are clip_vision_model and clip_text_model", "siglip": "its parts are siglip_vision_model and siglip_text_model",
+    "clip": "its parts are clip_vision_model and clip_text_model", "siglip": "its parts are siglip_vision_model and siglip_text_model", "siglip2": "its parts are siglip2_vision_model and siglip2_text_model", "blip": "its part is blip_vision_model",
 }

@@ -19,14 +19,17 @@ TOLERANCE = 1e-9  # of the largest number: 1e-14 times the conditions of three l
 ROUNDED = {name: 1e-6 for name in ("marian", "roformer", "ctrl", "xlm", "flaubert")}  # their tables of sines hold single numbers
 # Those of Granite's sinks leave the sink out, and those of Longformer are cut by windows.
 OTHER_MAPS = ("granite_swa", "granitemoe_swa", "longformer")
-OWN_CLASSES = {"siglip_text_model": "SiglipTextModel", "emu3_text_model": "Emu3ForCausalLM"}
+OWN_CLASSES = {"siglip_text_model": "SiglipTextModel", "siglip2_text_model": "Siglip2TextModel", "siglip2_vision_model": "Siglip2VisionModel",
+               "blip_vision_model": "BlipVisionModel", "emu3_text_model": "Emu3ForCausalLM"}
 GENERATED = 4
 BUFFERS = ("score_correction", "expert_bias", "layer_scalar")  # learned, though not by gradients
 CLASSES = {
     "masked": transformers.AutoModelForMaskedLM, "causal": transformers.AutoModelForCausalLM,
-    "both": transformers.AutoModelForSeq2SeqLM, "picture": transformers.AutoModel, "plain": transformers.AutoModel,
+    "both": transformers.AutoModelForSeq2SeqLM, "sound": transformers.AutoModelForSpeechSeq2Seq, "picture": transformers.AutoModel, "plain": transformers.AutoModel,
     "container": transformers.AutoModelForImageTextToText,
 }
+WHOLE = ("vit_mae", "whisper")  # tables that are not learned are in their files
+WIDE = ("dinov3_vit", "beit", "siglip2_vision_model")  # pictures that are no squares
 single = torch.float32
 
 @contextlib.contextmanager
@@ -55,6 +58,8 @@ def make(family, kind, options, seed, folder):
     config = CONFIG_MAPPING[family.split()[0]](**options)
     kinds = class_of(family, kind)
     model = (kinds.from_config if kinds is CLASSES[kind] else kinds._from_config)(config)
+    if family in WHOLE:
+        model.requires_grad_(True)
     draw_weights(model)
     model.save_pretrained(folder)
 
@@ -81,9 +86,24 @@ def made_anew(read, attention):
     model.load_state_dict({name: weight for name, weight in read.state_dict().items() if name not in computed}, strict=False)
     return model
 
+def inputs_of(family, kind, ids, pixels, config):
+    if kind == "sound":
+        return {"input_features": pixels}
+    if kind != "picture":
+        return {"input_ids": ids}
+    rows, columns = (side // config.patch_size for side in pixels.shape[2:])
+    if family == "vit_mae":  # no patch is hidden, and none changes its place
+        return {"pixel_values": pixels, "noise": torch.arange(rows * columns)[None] / (rows * columns)}
+    if family != "siglip2_vision_model":
+        return {"pixel_values": pixels}
+    patches = pixels[0].reshape(3, rows, config.patch_size, columns, config.patch_size).permute(1, 3, 2, 4, 0).reshape(1, rows * columns, -1)
+    return {"pixel_values": patches, "pixel_attention_mask": torch.ones(1, rows * columns, dtype=torch.long), "spatial_shapes": torch.tensor([[rows, columns]])}
+
 def wanted(family, kind, folder, ids, decoder_ids, pixels):
     """Tensors by attn-cli's names, and the tokens of a greedy continuation."""
     read = class_of(family, kind).from_pretrained(folder, dtype=torch.float64, attn_implementation="eager")
+    if family in WHOLE:
+        read.requires_grad_(True)
     # Eager attention adds Falcon's ALiBi twice, and the other has no maps.
     attention = "sdpa" if getattr(read.config, "alibi", False) else "eager"
     with in_double(), torch.no_grad():
@@ -91,8 +111,8 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
         types = getattr(read.config.get_text_config(), "layer_types", None) or []
         full = [n for n, name in enumerate(types) if name == "full_attention"]
         mixed = {"linear_attention", "conv"} & set(types)
-        inputs = {"pixel_values": pixels} if kind == "picture" else {"input_ids": ids}
-        if kind == "both":
+        inputs = inputs_of(family, kind, ids, pixels, read.config)
+        if kind in ("both", "sound"):
             inputs["decoder_input_ids"] = decoder_ids
         out = model(**inputs, output_attentions=attention == "eager", output_hidden_states=True)
         tensors = {}
@@ -102,7 +122,7 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
                 tensors[f"{prefix}layers.{n}.{name}.weights"] = own
             for n, state in enumerate((states or ())[1:-1]):
                 tensors[f"{prefix}layers.{n}.output"] = state
-        if kind == "both":
+        if kind in ("both", "sound"):
             stack("encoder.", out.encoder_attentions, out.encoder_hidden_states)
             stack("decoder.", out.decoder_attentions, out.decoder_hidden_states)
             stack("decoder.", out.cross_attentions, (), "cross")
@@ -111,15 +131,27 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
         if kind not in ("picture", "plain"):
             tensors["logits"] = out.logits
         said = None
-        if kind in ("causal", "both", "container") and getattr(read.config, "is_causal", True):
-            now = decoder_ids if kind == "both" else ids
+        if kind in ("causal", "both", "sound", "container") and getattr(read.config, "is_causal", True):
+            now = decoder_ids if kind in ("both", "sound") else ids
             said = []
             for _ in range(GENERATED):
                 # A whole pass of T5Gemma would hide a pad token that it has generated; steps with a cache do not.
-                step = {"input_ids": ids, "decoder_input_ids": now, "decoder_attention_mask": torch.ones_like(now)} if kind == "both" else {"input_ids": now}
+                step = {"input_ids": ids, "decoder_input_ids": now, "decoder_attention_mask": torch.ones_like(now)} if kind == "both" else inputs | {"decoder_input_ids": now} if kind == "sound" else {"input_ids": now}
                 said.append(int(model(**step, use_cache=False).logits[0, -1].argmax()))
                 now = torch.cat([now, torch.tensor([[said[-1]]])], 1)
         return {name: tensor.numpy() for name, tensor in tensors.items()}, said
+
+def sensed(kind, options, numbers, size, folder, checkpoint):
+    """What a model sees or hears, and the members of a document in the folder for it."""
+    if kind == "sound":
+        sound = numbers.standard_normal((1, options["num_mel_bins"], 2 * options["max_source_positions"]))
+        np.save(folder + "/sound.npy", sound[0])
+        return torch.tensor(sound), {"sound": "sound.npy"}
+    pixels = numbers.integers(0, 256, (*size, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(folder + "/picture.png")
+    with open(checkpoint + "/preprocessor_config.json", "w") as file:
+        json.dump({"do_resize": False, "do_normalize": False, "do_center_crop": False}, file)
+    return torch.tensor(pixels.astype(np.float64) / 255).permute(2, 0, 1)[None], {"image": "picture.png"}
 
 def hold(family, draw, rng, folder, options):
     kind, draw_options = NAMES[family]
@@ -127,19 +159,16 @@ def hold(family, draw, rng, folder, options):
     make(family, kind, options, draw, folder)
     ids = [[rng.randrange(4, 54) for _ in range(11)]]
     decoder_ids = [[2] + [rng.randrange(4, 54) for _ in range(6)]]
-    pixels = np.random.default_rng(draw).integers(0, 256, (16, 16, 3), dtype=np.uint8)
-    document, flags = {"model": ".", "token_ids": ids, "dtype": "float64"}, ["--stages"]
-    if kind == "both":
+    document, flags, shown = {"model": ".", "token_ids": ids, "dtype": "float64"}, ["--stages"], None
+    if kind in ("sound", "picture"):
+        size = (rng.choice([8, 16, 24]), rng.choice([12, 16])) if family in WIDE else (16, 16)
+        shown, members = sensed(kind, options, np.random.default_rng(draw), size, folder, folder)
+        document = {"model": ".", "dtype": "float64"} | members
+    if kind in ("both", "sound"):
         document["decoder_token_ids"] = decoder_ids
-    if kind == "picture":
-        Image.fromarray(pixels).save(folder + "/picture.png")
-        with open(folder + "/preprocessor_config.json", "w") as file:
-            json.dump({"do_resize": False, "do_normalize": False, "do_center_crop": False}, file)
-        document = {"model": ".", "image": "picture.png", "dtype": "float64"}
     if kind not in ("picture", "plain"):
         flags.append("--logits")
-    tensors, said = wanted(family, kind, folder, torch.tensor(ids), torch.tensor(decoder_ids),
-                           torch.tensor(pixels.astype(np.float64) / 255).permute(2, 0, 1)[None])
+    tensors, said = wanted(family, kind, folder, torch.tensor(ids), torch.tensor(decoder_ids), shown)
     wrong = program.difference(program.run(folder, document, *flags)[0], tensors, ROUNDED.get(family, TOLERANCE))
     if said is not None and not wrong:
         own = program.run(folder, document, "--generate", str(GENERATED))[1]["generated"]["ids"][0]

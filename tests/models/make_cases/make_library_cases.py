@@ -138,6 +138,20 @@ FAMILIES = {
         vocab_size=20, d_model=16, decoder_layers=2, decoder_attention_heads=4, decoder_ffn_dim=24, encoder_layers=2, encoder_attention_heads=4,
         encoder_ffn_dim=24, max_position_embeddings=32, is_decoder=True, is_encoder_decoder=False)),
 }
+SEEN = dict(hidden_size=16, intermediate_size=20, num_hidden_layers=2, num_attention_heads=2, patch_size=4)
+# What sees and hears: also the size of the picture.
+SENSES = {
+    "dinov3_wide": ("dinov3_vit", "picture", SEEN | dict(num_register_tokens=2, use_gated_mlp=True, hidden_act="silu", image_size=16), (8, 12)),
+    "beit_distances": ("beit", "picture", SEEN | dict(image_size=16, use_relative_position_bias=True, use_mean_pooling=False), (8, 12)),
+    "beit_shared_distances": ("beit", "picture", SEEN | dict(image_size=12, use_shared_relative_position_bias=True, layer_scale_init_value=0.0), (12, 12)),
+    "siglip2_wide": ("siglip2_vision_model", "picture", SEEN | dict(num_patches=16), (8, 12)),
+    "vit_mae_all_patches": ("vit_mae", "picture", SEEN | dict(image_size=12, mask_ratio=0.0), (12, 12)),
+    "blip_fused": ("blip_vision_model", "picture", SEEN | dict(image_size=12), (12, 12)),
+    "whisper_spectrogram": ("whisper", "sound", dict(
+        vocab_size=20, d_model=16, encoder_layers=1, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=20,
+        decoder_ffn_dim=24, num_mel_bins=6, max_source_positions=9, max_target_positions=12, pad_token_id=0, bos_token_id=0, eos_token_id=0,
+        decoder_start_token_id=1, suppress_tokens=None, begin_suppress_tokens=None), None),
+}
 
 
 def rounded(tensor):
@@ -146,18 +160,23 @@ def rounded(tensor):
 
 
 def family(folder, row):
-    """A case of a family: one text, and all that the oracle compares of it."""
-    name, kind, options = row
+    """A case of a family: one text, picture or sound, and all that the oracle compares of it."""
+    name, kind, options, *size = row
     models.make(name, kind, dict(options), 1, folder + "/checkpoint")
     for other in ("generation_config.json",):
         if os.path.exists(f"{folder}/checkpoint/{other}"):
             os.remove(f"{folder}/checkpoint/{other}")
     ids, decoder_ids = [[7, 12, 8, 13, 15, 15, 16, 15, 10]], [[1, 12, 8, 5]]
-    tensors, _ = models.wanted(name, kind, folder + "/checkpoint", torch.tensor(ids), torch.tensor(decoder_ids), None)
+    shown, members = None, {"token_ids": ids, "logits": True}
+    if size:
+        shown, members = models.sensed(kind, options, np.random.default_rng(1), size[0], folder, folder + "/checkpoint")
+    tensors, _ = models.wanted(name, kind, folder + "/checkpoint", torch.tensor(ids), torch.tensor(decoder_ids), shown)
     # Marian's table of sines holds single numbers there.
     dtype = "float32" if name == "marian" else "float64"
-    document = {"model": "checkpoint", "token_ids": ids, "logits": True, "dtype": dtype}
-    if kind == "both":
+    document = {"model": "checkpoint", "dtype": dtype} | members
+    if kind == "sound":
+        document["logits"] = True
+    if kind in ("both", "sound"):
         document["decoder_token_ids"] = decoder_ids
     write(folder + "/input.json", document)
     write(folder + "/expected.json", {"format": 1, "tensors": {key: rounded(tensor) for key, tensor in tensors.items()},
@@ -190,7 +209,8 @@ def sentences(folder):
 
 if __name__ == "__main__":
     cases = {"cases/bert_classifies": classifier, "sentences": sentences}
-    cases |= {f"cases/{name}": lambda folder, row=row: family(folder, row) for name, row in FAMILIES.items()}
+    cases |= {f"{folder}/{name}": lambda folder, row=row: family(folder, row)
+              for folder, rows in (("cases", FAMILIES), ("pictures", SENSES)) for name, row in rows.items()}
     for name, make in cases.items():
         if len(sys.argv) < 3 or os.path.basename(name) in sys.argv[2:]:
             os.makedirs(f"{sys.argv[1]}/{name}", exist_ok=True)
