@@ -40,6 +40,7 @@ struct DocumentOptions {
   std::optional<std::filesystem::path> adapter;       ///< folder of a LoRA adapter of the model
   std::vector<ModelText> texts;                       ///< input of the model, a sample each
   std::vector<std::filesystem::path> images;          ///< pictures that the model reads
+  std::vector<std::filesystem::path> sounds;          ///< sounds, or their spectrograms
   std::optional<std::vector<std::size_t>>
       layers;           ///< the model's layers with weights; absent = all
   bool logits = false;  ///< whether the model's logits are results

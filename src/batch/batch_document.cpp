@@ -152,7 +152,7 @@ std::size_t jobs_in_memory(std::size_t jobs) {
 
 void validate_batch(const BatchOptions& options, const Take& take) {
   const DocumentOptions& own = options.run.document;
-  if (own.model && !(own.texts.empty() && own.images.empty())) {
+  if (own.model && !(own.texts.empty() && own.images.empty() && own.sounds.empty())) {
     take(checked(own.model->string(), options, own.files, [&](const FileAccess& access) {
       DocumentOptions reading = own;
       reading.files = access;

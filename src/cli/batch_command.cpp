@@ -191,7 +191,7 @@ struct GivenToValidate {
 
 int check(const GivenToValidate& given) {
   const DocumentOptions& model = given.batch.run.document;
-  const bool reads = !model.texts.empty() || !model.images.empty();
+  const bool reads = !model.texts.empty() || !model.images.empty() || !model.sounds.empty();
   if (reads && !model.model) {
     throw Error(ErrorKind::usage, translated("--text or --image is given without --model"),
                 "attn-cli validate",

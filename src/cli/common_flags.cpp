@@ -264,8 +264,8 @@ Words document_words(DocumentOptions& options, const std::string& command) {
   return {"INPUT",
           translated("Input document, - for standard input"),
           [&options, command](const std::vector<std::string>& inputs) {
-            const bool reads =
-                !options.texts.empty() || !options.images.empty() || !options.token_ids.empty();
+            const bool reads = !options.texts.empty() || !options.images.empty() ||
+                               !options.sounds.empty() || !options.token_ids.empty();
             // The second text of `--patch A B` follows as a word.
             if (options.patch && options.model && !reads && inputs.size() == 1) {
               options.texts.push_back({std::exchange(*options.patch, inputs[0]), std::nullopt});

@@ -232,6 +232,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"DocumentOptions::texts", "--text"},
     {"DocumentOptions::tables", "--table"},
     {"DocumentOptions::images", "--image"},
+    {"DocumentOptions::sounds", "--sound"},
     {"DocumentOptions::patch_at", "--at"},
     {"DocumentOptions::continued", "--continue"},
     {"DocumentOptions::parts_between_special_tokens", "--parts"},

@@ -108,6 +108,12 @@ void add_model(Flags& flags, DocumentOptions& options) {
            [&](const std::string& file) { options.images.emplace_back(file); })
       .repeats = true;
   flags
+      .add("--sound", "FILE",
+           translated("Sound for the model to hear, WAV or FLAC, or its spectrogram, a file of "
+                      "tensors; repeatable"),
+           [&](const std::string& file) { options.sounds.emplace_back(file); })
+      .repeats = true;
+  flags
       .add("--heads-off", "LAYER.HEAD",
            translated("Head whose output is set to zeros, such as 5.1, or all heads of a layer, 5, "
                       "or 5.feed_forward; repeatable"),

@@ -17,6 +17,13 @@
 #include "support/work_budget.hpp"
 
 namespace attn {
+bool holds_tensors_alone(std::span<const std::byte> bytes) {
+  using Formats = std::variant<Npy, Npz, Safetensors, TorchFile, PickleFile, Gguf>;
+  bool found = false;
+  for_each_format<Formats>([&](const auto& format) { found = found || format.recognises(bytes); });
+  return found;
+}
+
 namespace {
 
 // The member of that key; added if there is none.
@@ -30,14 +37,6 @@ JsonValue& member(JsonValue& object, std::string_view key) {
 }
 
 constexpr auto attended = std::to_array<std::string_view>({"query", "key", "value"});
-
-// Whether the bytes are of a format that holds tensors and nothing else.
-bool holds_tensors_alone(std::span<const std::byte> bytes) {
-  using Formats = std::variant<Npy, Npz, Safetensors, TorchFile, PickleFile, Gguf>;
-  bool found = false;
-  for_each_format<Formats>([&](const auto& format) { found = found || format.recognises(bytes); });
-  return found;
-}
 
 Error no_attention_in(const std::vector<std::string>& names) {
   const auto missing = std::ranges::find_if(
@@ -301,11 +300,11 @@ std::vector<Setting> settings(
     const DocumentOptions& options,
     const std::function<std::string(const std::filesystem::path&)>& place) {
   // Naming all members makes a new member a compile error until it is set too.
-  const auto& [input, model, architecture, adapter, texts, images, layers, logits, why, why_query,
-               why_key, logit, against_logit, heads_off, ablate, ablate_over, patch, patch_at,
-               generate, continued, parts, parts_between_special_tokens, prompt, truncate, chat,
-               token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal, score,
-               where, weight, tables, gradient, threads, files, generated] = options;
+  const auto& [input, model, architecture, adapter, texts, images, sounds, layers, logits, why,
+               why_query, why_key, logit, against_logit, heads_off, ablate, ablate_over, patch,
+               patch_at, generate, continued, parts, parts_between_special_tokens, prompt, truncate,
+               chat, token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal,
+               score, where, weight, tables, gradient, threads, files, generated] = options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
@@ -322,12 +321,14 @@ std::vector<Setting> settings(
   if (architecture) set("DocumentOptions::architecture", json(place(*architecture)));
   if (adapter) set("DocumentOptions::adapter", json(place(*adapter)));
   if (!texts.empty()) set("DocumentOptions::texts", json(texts), "text");
-  if (!images.empty()) {
+  const auto set_files = [&](const char* field, const auto& files_read, const char* key) {
+    if (files_read.empty()) return;
     std::vector<std::string> names;
-    names.reserve(images.size());
-    for (const std::filesystem::path& image : images) names.push_back(place(image));
-    set("DocumentOptions::images", json(names), "image");
-  }
+    for (const std::filesystem::path& file : files_read) names.push_back(place(file));
+    set(field, json(names), key);
+  };
+  set_files("DocumentOptions::images", images, "image");
+  set_files("DocumentOptions::sounds", sounds, "sound");
   if (layers) set("DocumentOptions::layers", json(*layers));
   if (logits) set("DocumentOptions::logits", json(true));
   if (why) set("DocumentOptions::why", json(*why), "why", "head");
@@ -417,6 +418,7 @@ namespace {
 void refuse_without_reader(const DocumentOptions& options, const Document& document) {
   const char* const given = !options.texts.empty()       ? "DocumentOptions::texts"
                             : !options.images.empty()    ? "DocumentOptions::images"
+                            : !options.sounds.empty()    ? "DocumentOptions::sounds"
                             : !options.token_ids.empty() ? "DocumentOptions::token_ids"
                                                          : nullptr;
   const JsonValue& root = document.root();

@@ -24,6 +24,9 @@ namespace attn {
 /// Whether a file with tensors of these names is a document: it has "query", "key" and "value".
 bool state_attention(std::span<const std::string> names);
 
+/// Whether the bytes are of a format that holds tensors and nothing else.
+bool holds_tensors_alone(std::span<const std::byte> bytes);
+
 /// A parsed input document, with the values that options put in place of its own.
 class Document {
  public:

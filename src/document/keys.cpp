@@ -141,7 +141,7 @@ constexpr Schema tensor = FieldType<Tensor>::schema, string = FieldType<std::str
 constexpr Schema one_or_several_strings =
     R"("oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])";
 
-constexpr std::array<DocumentKey, 81> keys{{
+constexpr std::array<DocumentKey, 82> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -153,6 +153,9 @@ constexpr std::array<DocumentKey, 81> keys{{
                   "when they are read"),
      string},
     {"image", model, to_translate("pictures that a model of pictures reads, a file or several"),
+     R"("oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])"},
+    {"sound", model,
+     to_translate("sounds that a model of sound reads, or their spectrograms, a file or several"),
      R"("oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])"},
     {"token_types", model, to_translate("like token_ids, for models that have token types"),
      R"("$ref": "#/$defs/ids")"},

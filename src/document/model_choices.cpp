@@ -179,9 +179,9 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
   if (value == nullptr) return;
   constexpr auto known = std::to_array<std::string_view>({"text", "token_ids", "at"});
   expect_known_members(expect_object(*value, "/patch", members_help(known)), known, "/patch");
-  if (model.vision) {
-    throw input_error(translated("models of pictures take nothing from another text"), "/patch",
-                      translated("name a model of texts"));
+  if (model.senses(model.stacks.front())) {
+    throw input_error(translated("models of pictures or sound take nothing from another text"),
+                      "/patch", translated("name a model of texts"));
   }
   const JsonValue *text = value->find("text"), *ids = value->find("token_ids");
   if ((text == nullptr) == (ids == nullptr)) {

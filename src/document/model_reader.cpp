@@ -11,8 +11,6 @@
 #include "document/keys.hpp"
 #include "document/labels.hpp"
 #include "document/reader.hpp"
-#include "images/decoding.hpp"
-#include "io/raw_array.hpp"
 #include "models/checkpoint.hpp"
 #include "support/file_opening.hpp"
 #include "support/mapped_file.hpp"
@@ -53,8 +51,9 @@ class ModelReader {
         problems_.attempt([&] { texts.read_captions(); });
       } else {
         problems_.attempt([&] { refuse_pictures(); });
-        problems_.attempt([&] { texts.read_texts(); });
+        problems_.attempt([&] { model().sound ? read_sounds() : texts.read_texts(); });
       }
+      if (!model().sound) problems_.attempt([&] { refuse_sounds(); });
       if (request_.folder->architecture.encoder_decoder()) {
         if (problems_.errors().size() == before)
           problems_.attempt([&] { texts.read_decoder_texts(); });
@@ -161,6 +160,39 @@ class ModelReader {
     if (root_.find("image") == nullptr) return;
     throw input_error(translated("models of the type {1} read no pictures", model().family),
                       "/image", translated("leave \"image\" out, or name a model of pictures"));
+  }
+
+  void refuse_sounds() const {
+    if (root_.find("sound") == nullptr) return;
+    throw input_error(translated("models of the type {1} hear no sound", model().family), "/sound",
+                      translated("leave \"sound\" out, or name a model of sound"));
+  }
+
+  // Sounds, whose tokens take the place of texts'.
+  void read_sounds() {
+    for (const char* key : {"text", "token_ids", "token_types"}) {
+      if (root_.find(key) == nullptr) continue;
+      throw input_error(
+          translated("models of the type {1} hear a sound, and read no text", model().family),
+          pointer_to("", key),
+          translated("give \"sound\", and \"decoder_text\" for what the decoder reads"));
+    }
+    PreparedSounds sounds =
+        prepare_sounds(root_.find("sound"), document_, *request_.folder, request_.options);
+    Ids ids(sounds.tokens.size());
+    std::iota(ids.begin(), ids.end(), std::int64_t{0});
+    request_.texts.ids.assign(sounds.inputs.size(), ids);
+    request_.texts.sounds = std::move(sounds.inputs);
+    const Tensor& first = request_.texts.sounds.front();
+    const Shape shape{request_.texts.sounds.size(), first.shape()[0], first.shape()[1]};
+    plan_.shapes.emplace_back("spectrogram", shape);
+    plan_.read += static_cast<double>(element_count(shape));
+    if (only_checks_) return;
+    report_.tokens.assign(request_.texts.ids.size(), sounds.tokens);
+    std::vector<Tensor> all;
+    for (const Tensor& one : request_.texts.sounds)
+      all.push_back(one.reshaped({1, shape[1], shape[2]}));
+    plan_.tokens.push_back({"spectrogram", concatenated(all)});
   }
 
   // Pictures, whose tokens take the place of texts'.
@@ -292,7 +324,7 @@ class ModelReader {
       plan_.attentions = attentions_of(plan_.computation);
       return;
     }
-    if (!model().vision) note_tokens(texts.ids, "token_ids");
+    if (!model().senses(model().stacks.front())) note_tokens(texts.ids, "token_ids");
     if (!texts.captions.empty()) note_tokens(texts.captions, "text.token_ids");
     if (model().encoder_decoder()) note_tokens(texts.decoder_ids, "decoder.token_ids");
     plan_.computation = request_;
@@ -363,90 +395,6 @@ class ModelReader {
 
 Plan read_model_plan(const Document& document, Problems& problems, bool only_checks) {
   return ModelReader(document, problems, only_checks).read();
-}
-
-namespace {
-
-Pixels prepared_pixels(const std::string& name, const Document& document,
-                       const ImageProcessor& processor, std::vector<std::string>& warnings) {
-  const FileName file = FileName::by_document(document.folder(), name);
-  const auto mapped = [&] {
-    try {
-      return MappedFile::open(file, document.access());
-    } catch (const Error& error) {
-      throw error.where().empty() ? error.inside("/image") : error;
-    }
-  }();
-  const Limits& limits = document.access().limits;
-  try {
-    const Pixels pixels = decode_picture(mapped->bytes(), limits, processor.transparency);
-    if (pixels.cut_off) {
-      warnings.push_back(
-          translated("{1} has 16-bit grey values: those beyond 255 are cut off, as in Pillow",
-                     in_quotes(name)));
-    }
-    return processor.prepared(pixels, limits);
-  } catch (const Error& error) {
-    throw error.inside(file.path().string());
-  }
-}
-
-}  // namespace
-
-PreparedPictures prepare_pictures(const JsonValue* value, const Document& document,
-                                  const ModelFolder& folder, DType dtype,
-                                  const std::function<void(std::size_t tokens)>& check) {
-  if (value == nullptr) {
-    throw input_error(
-        translated("the document has no picture for the model to read"), "/image",
-        translated("give \"image\", or DocumentOptions::images: a PNG or JPEG file, or several"));
-  }
-  if (!folder.image_processor) {
-    throw Error(
-        ErrorKind::file,
-        translated(
-            "there is no preprocessor_config.json or processor_config.json in the folder {1}",
-            in_quotes(folder.path.native())),
-        "", translated("download it too: it says how pictures are prepared"));
-  }
-  const ImageProcessor& processor = *folder.image_processor;
-  const bool several = value->is(JsonValue::Type::array);
-  if (several && value->size() == 0) {
-    throw input_error(translated("the list of pictures is empty"), "/image",
-                      translated("name at least one"));
-  }
-  PreparedPictures all;
-  std::vector<Tensor> images;
-  const std::size_t count = several ? value->size() : 1;
-  for (std::size_t b = 0; b < count; ++b) {
-    check_time();
-    const std::string at = several ? pointer_to("/image", b) : "/image";
-    const std::string& name = expect_string(several ? value->element(b) : *value, at);
-    const Pixels prepared = prepared_pixels(name, document, processor, all.warnings);
-    if (images.empty()) {
-      check_element_limit(static_cast<double>(prepared.rgb.size()) * static_cast<double>(count),
-                          document.access().limits.elements, translated("the list of pictures"),
-                          "/image");
-    }
-    const Tensor image = processor.rescaled(prepared, dtype);
-    const std::size_t height = image.shape()[1], width = image.shape()[2];
-    const Shape shape{1, 3, height, width};
-    if (images.empty()) {
-      all.grid = grid_of(*folder.architecture.vision, height, width);
-      all.tokens = picture_tokens(folder.architecture, all.grid);
-      if (several) check(all.tokens.size());
-    } else if (images.front().shape() != shape) {
-      const Shape& first = images.front().shape();
-      throw input_error(
-          translated("the picture comes out at {1} × {2} pixels, and the first one at {3} × {4}",
-                     height, width, first[2], first[3]),
-          at, translated("give pictures of different sizes in several documents"));
-    }
-    all.inputs.push_back(processor.normalised(image));
-    images.push_back(image.reshaped(shape));
-  }
-  all.image = concatenated(images);
-  return all;
 }
 
 }  // namespace attn

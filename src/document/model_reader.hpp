@@ -130,6 +130,20 @@ PreparedPictures prepare_pictures(const JsonValue* value, const Document& docume
                                   const ModelFolder& folder, DType dtype,
                                   const std::function<void(std::size_t tokens)>& check);
 
+/// Sounds of a document, as spectrograms.
+struct PreparedSounds {
+  std::vector<Tensor> inputs;       ///< of the model, [bands,frames] each
+  std::vector<std::string> tokens;  ///< names of the tokens of each
+};
+
+/// Reads "sound", the name of a file or a list of names, null if it is absent: a file of tensors
+/// with a spectrogram [bands,frames] or [1,bands,frames], or a sound, of which the processor of the
+/// model's folder makes one. Throws Error(input) at "/sound" or a place in it if sounds are
+/// missing, not readable or of another length or rate, Error(file) if a file or the processor's
+/// settings are missing.
+PreparedSounds prepare_sounds(const JsonValue* value, const Document& document,
+                              const ModelFolder& folder, const ModelOptions& options);
+
 // Choices of a document among a model's results, and its changes of the model. Each function
 // reads one key into the request, whose folder is open, and throws Error(input) at the key.
 

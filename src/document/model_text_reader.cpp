@@ -189,7 +189,10 @@ void ModelTextReader::read_decoder_texts() {
     const auto last = request_.folder->writing_tokenizer()->special_ids().last;
     for (Ids& own : samples) {
       if (options_.special_tokens && !own.empty() && is_closing(own.back(), last)) own.pop_back();
-      own.insert(own.begin(), start());
+      // Whisper's tokenizer begins with it.
+      if (!model().sound || own.empty() || own.front() != start()) {
+        own.insert(own.begin(), start());
+      }
     }
     request_.texts.decoder_place = "/decoder_text";
   } else if (model().classifier) {

@@ -59,16 +59,21 @@ class ModelWalk {
                                   : translated("the encoder's layer {1}", place_.layer);
     to_.part(translated("Into {1}", layer));
     to_.step(translated("The token's embedding"));
-    const bool sees = request_.folder->architecture.vision.has_value();
+    const Architecture& model = request_.folder->architecture;
+    const bool hears = model.sound && place_.stack == Stack::encoder;
     const std::string name = position_name(labels_, choice_.query, to_translate("query {1}"));
     to_.paragraph(
-        sees ? translated("{1} of the picture: the projection of a patch's pixels, or a "
-                          "learned vector, with what positions and norms add before the first "
-                          "layer:",
-                          name)
-             : translated("{1} is the token {2} of the vocabulary. Its row of the table, with "
-                          "what positions and norms add before the first layer:",
-                          name, ids()[choice_.query]));
+        hears ? translated("{1} of the sound: two convolutions of its spectrogram, with the "
+                           "positions that are added before the first layer:",
+                           name)
+        : model.vision
+            ? translated("{1} of the picture: the projection of a patch's pixels, or a "
+                         "learned vector, with what positions and norms add before the first "
+                         "layer:",
+                         name)
+            : translated("{1} is the token {2} of the vocabulary. Its row of the table, with "
+                         "what positions and norms add before the first layer:",
+                         name, ids()[choice_.query]));
     show("x", states_.front());
     if (place_.layer > 0) {
       to_.step(translated("What enters {1}", layer));

@@ -407,6 +407,7 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
   refuse(!document.input.empty(), texts, document.input.string());
   refuse(!document.texts.empty(), texts, "DocumentOptions::texts");
   refuse(!document.images.empty(), texts, "DocumentOptions::images");
+  refuse(!document.sounds.empty(), texts, "DocumentOptions::sounds");
   refuse(document.chat, texts, "DocumentOptions::chat");
   refuse(!document.token_ids.empty(), texts, "DocumentOptions::token_ids");
   if (options.average.value_or(0) <= most_average_positions) return;

@@ -301,6 +301,7 @@ class ArchitectureReader {
     if (row_.decoder && decoder_alone(config_)) {
       ModelStack only = layers().stack(*row_.decoder, true, false, decoder_layers_);
       take_cross_attention(only);
+      model_.sound.reset();
       model_.stacks.push_back(std::move(only));
       return;
     }

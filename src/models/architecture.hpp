@@ -70,7 +70,7 @@ enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
   X(layer_input_gate) X(layer_input_projection) X(layer_input_norm) X(state_scale) \
   X(class_token) X(distillation_token) X(registers) X(attention_scale) \
   X(feed_forward_scale) X(relative) X(relative_norm) X(relative_key) X(relative_query) \
-  X(query_bias) X(value_bias) X(probe) X(pooling_in) X(pooling_output) X(pooling_norm) \
+  X(query_bias) X(value_bias) X(second_convolution) X(probe) X(pooling_in) X(pooling_output) X(pooling_norm) \
   X(pooling_up) X(pooling_down) X(pooled_norm) X(contacts)
 // clang-format on
 
@@ -221,6 +221,13 @@ struct VisionPart {
   std::optional<std::int64_t> end_id;  ///< token at which texts are pooled; 2 = the largest id
 };
 
+/// The rules of a model that reads sound. The weights under `WeightPurpose::tokens` and
+/// `second_convolution` are convolutions over a spectrogram, [D,bands,3] and [D,D,3].
+struct SoundPart {
+  std::size_t bands = 80;        ///< of the spectrogram
+  std::size_t positions = 1500;  ///< tokens of a sound, each of two frames
+};
+
 struct SentenceModules;
 
 /// One model, as its config.json and the row of its family describe it.
@@ -285,6 +292,7 @@ struct Architecture {
   std::shared_ptr<const SentenceModules> sentence;
   std::vector<ModelStack> stacks;  ///< one, or an encoder and a decoder
   std::optional<VisionPart> vision;
+  std::optional<SoundPart> sound;
   /// The language model's configuration in a model of pictures and texts; else null.
   std::shared_ptr<const Architecture> text;
   /// The encoder's own configuration where it differs, with the same first stack; else null.
@@ -295,6 +303,10 @@ struct Architecture {
   std::vector<std::string> warnings;  ///< of the configuration, for reports
 
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }
+  /// Whether a stack reads a picture or a sound in place of tokens.
+  bool senses(const ModelStack& stack) const noexcept {
+    return vision || (sound && !stack.crosses);
+  }
   /// The width of a head's value.
   std::size_t value_width() const noexcept { return latent ? latent->value : head_width; }
   /// The sizes and rules of a stack.

@@ -275,7 +275,11 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
       {to_translate("family"), model.family},
       {to_translate("layers"), heads},
       {to_translate("width"), width},
-      model.vision
+      model.sound
+          ? Fact{to_translate("sound"),
+                 translated("{1} bands, {2} tokens; {3} tokens of texts", model.sound->bands,
+                            model.sound->positions, grouped(model.vocabulary))}
+      : model.vision
           ? Fact{to_translate("pictures"),
                  translated("{1} × {1} pixels, patches of {2} × {2}",
                             model.vision->side * model.vision->patch, model.vision->patch)}

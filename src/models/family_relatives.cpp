@@ -375,7 +375,12 @@ std::string_view related_rows() noexcept {
   "vision": {"processor": "Blip", "text": null, "projection": null, "text_projection": null},
   "names": {"embedding_norm": null, "query": null, "key": null, "value": null, "query_key_value": "self_attn.qkv", "output": "self_attn.projection",
     "pooled_norm": null, "final_norm": "post_layernorm"}},
-"blip_vision_model": {"like": "blip"}
+"blip_vision_model": {"like": "blip"},
+"whisper": {"like": "mbart", "position_offset": 0, "embedding_scale_keys": [], "defaults": {"decoder_start_token_id": 50257},
+  "biases": {"always": ["query", "value", "output", "cross_query", "cross_value", "cross_output", "up", "down", "norms"]},
+  "sound": {"bands": 80, "bands_keys": ["num_mel_bins"], "positions": 1500, "positions_keys": ["max_source_positions"]},
+  "encoder": {"names": {"tokens": "conv1", "second_convolution": "conv2", "embedding_norm": null}}, "decoder": {"names": {"tokens": "embed_tokens", "embedding_norm": null}},
+  "head": {"weight": "proj_out", "bias": null}}
 })json";
 }
 

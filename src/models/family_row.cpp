@@ -279,6 +279,10 @@ constexpr auto vision_fields =
                                         {"patches", put_size<&RowVision::patches>, Keys::listed},
                                         {"last_token", put<&RowVision::last_token>}});
 
+constexpr auto sound_fields = std::to_array<RowField<SoundPart>>(
+    {{"bands", put_size<&SoundPart::bands>, Keys::listed},
+     {"positions", put_size<&SoundPart::positions>, Keys::listed}});
+
 constexpr auto head_fields =
     std::to_array<RowField<ModelHead>>({{"dense", put<&ModelHead::dense>},
                                         {"norm", put<&ModelHead::norm>},
@@ -363,6 +367,7 @@ constexpr auto architecture_fields = std::to_array<RowField<Architecture>>(
     {{"prefixes", put<&Architecture::prefixes>},
      {"head", put_part<&Architecture::head, head_fields>},
      {"optional", put<&Architecture::optional>},
+     {"sound", put_part<&Architecture::sound, sound_fields>},
      {"biases", read_biases},
      {"norm", read_norm},
      {"eps", read_eps, Keys::listed},

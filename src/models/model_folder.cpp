@@ -216,20 +216,26 @@ void settle_head(ModelFolder& model) {
                  in_quotes(*own)));
 }
 
-// Reads how pictures are prepared: from a processor of several parts, else from a file for it
-// alone, as transformers 5 has it.
+// Reads how pictures or sounds are prepared: from a processor of several parts, else from a file
+// for it alone, as transformers 5 has it.
 void read_processor(ModelFolder& model, const FileAccess& access) {
+  const std::optional<VisionPart>& vision = model.architecture.vision;
+  const char* const name = vision ? "image_processor" : "feature_extractor";
   for (const bool in_part : {true, false}) {
     const FileName file = FileName::by_document(
         model.path, in_part ? "processor_config.json" : "preprocessor_config.json");
     if (!is_there(file, access)) continue;
     const JsonValue settings = read_json(file, access);
-    const JsonValue* part = in_part ? present_member(settings, "image_processor") : &settings;
+    const JsonValue* part = in_part ? present_member(settings, name) : &settings;
     if (part == nullptr) continue;
     try {
-      model.image_processor = read_image_processor(*part, model.architecture.vision->processor);
+      if (vision) {
+        model.image_processor = read_image_processor(*part, vision->processor);
+      } else {
+        model.sound_processor = read_sound_processor(*part);
+      }
     } catch (const Error& problem) {
-      const std::string place = (in_part ? "/image_processor" : "") + problem.where();
+      const std::string place = (in_part ? std::string("/") + name : "") + problem.where();
       throw Error(problem.kind(), problem.problem(), place, problem.help())
           .inside(file.path().string());
     }
@@ -403,7 +409,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   } catch (const Error& problem) {
     throw problem.inside(configuration.string());
   }
-  if (model.architecture.vision) read_processor(model, access);
+  if (model.architecture.vision || model.architecture.sound) read_processor(model, access);
   read_weights(model, adapter, access);
   if (!model.architecture.vision) read_sentences(model, config, access);
   read_tokenizer(model, access);

@@ -15,6 +15,7 @@
 #include "io/json_value.hpp"
 #include "models/architecture.hpp"
 #include "models/checkpoint.hpp"
+#include "models/sound.hpp"
 #include "models/vision.hpp"
 #include "tokens/tokenizer.hpp"
 
@@ -26,6 +27,7 @@ struct ModelFolder {
   Architecture architecture;
   std::string row;  ///< the row of the table of families that describes it, as JSON
   CheckpointWeights weights;
+  std::optional<SoundProcessor> sound_processor;
   std::optional<ImageProcessor> image_processor;  ///< of a model that reads pictures
   std::optional<Tokenizer> tokenizer;
   std::optional<Tokenizer> decoder_tokenizer;  ///< where the decoder has one of its own

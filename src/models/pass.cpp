@@ -14,6 +14,7 @@
 #include "models/classification.hpp"
 #include "models/contact_head.hpp"
 #include "models/sentence_embedding.hpp"
+#include "models/sound.hpp"
 #include "models/vision.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -256,6 +257,11 @@ std::vector<Tensor> embedded_samples(const ModelPass& pass, const ModelStack& st
       states.push_back(embed_picture(patches, picture, own.options));
     }
   }
+  if (model.senses(stack)) {
+    for (const Tensor& sound : texts.sounds) {
+      states.push_back(embed_sound(model, weights, sound, own.options));
+    }
+  }
   const auto& ids = texts.read_by(stack);
   for (std::size_t b = states.size(); b < ids.size(); ++b) {
     static const std::vector<std::int64_t> none;
@@ -417,7 +423,8 @@ std::vector<std::pair<PassTensor, Shape>> foreseen_tensors(const ModelPass& pass
     const Stack own = read_stack(pass, stack);
     const std::size_t batch = texts.read_by(stack).size(),
                       length = longest_of(texts.read_by(stack));
-    const std::size_t width = model.vision ? model.width : own.embedding.width();
+    const bool senses = model.senses(stack);
+    const std::size_t width = senses ? model.width : own.embedding.width();
     const std::size_t heads = model.of(stack).heads;
     const Shape map{batch, heads, length, length}, cross_map{batch, heads, length, memory};
     add(Quantity::embedded, {name}, {batch, length, width});
@@ -437,7 +444,7 @@ std::vector<std::pair<PassTensor, Shape>> foreseen_tensors(const ModelPass& pass
     if (length > 2 && predicts_contacts(pass)) {
       add(Quantity::contacts, {name}, {batch, length - 2, length - 2});
     }
-    add(Quantity::output, {name}, {batch, length, model.vision ? width : own.width()});
+    add(Quantity::output, {name}, {batch, length, senses ? width : own.width()});
     memory = length;
     if (name == ModelPlace::Stack::encoder) continue;
     if (model.sentence) {

@@ -98,6 +98,7 @@ struct ModelTexts {
   /// Normalised pictures [3,H,W] of one size, for models that read pictures. `ids` are the numbers
   /// of their tokens then.
   std::vector<Tensor> pictures = {};
+  std::vector<Tensor> sounds = {};  ///< spectrograms [bands,frames], for models that read sound
   std::vector<std::vector<std::int64_t>> captions = {};  ///< texts that go with the pictures
   std::string place = "/token_ids";                      ///< of the samples, for errors
   std::string decoder_place = "/decoder_token_ids";

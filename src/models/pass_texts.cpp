@@ -15,7 +15,9 @@ ModelTexts ModelTexts::of_sample(std::size_t sample) const {
   for (auto* lists : {&one.ids, &one.types, &one.decoder_ids}) {
     if (!lists->empty()) *lists = {(*lists)[sample]};
   }
-  if (!one.pictures.empty()) one.pictures = {one.pictures[sample]};
+  for (auto* tensors : {&one.pictures, &one.sounds}) {
+    if (!tensors->empty()) *tensors = {(*tensors)[sample]};
+  }
   one.captions.clear();
   return one;
 }
@@ -87,7 +89,7 @@ void check_texts(const Architecture& model, const CheckpointWeights& weights,
     check_texts(*model.text, weights, own);
     return;
   }
-  check(model.stacks[0], texts.ids, texts.types, texts.place);
+  if (!model.sound) check(model.stacks[0], texts.ids, texts.types, texts.place);
   if (model.encoder_decoder()) {
     check(model.stacks[1], texts.decoder_ids, decltype(texts.types){}, texts.decoder_place);
   }

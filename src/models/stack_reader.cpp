@@ -42,7 +42,7 @@ class StackReader {
 
   Embedding embedding() const {
     Embedding own;
-    if (model_.vision) return own;  // patches, which depend on the picture's grid
+    if (model_.senses(stack_)) return own;  // patches and frames are embedded one by one
     own.tokens = table(WeightPurpose::tokens);
     own.scale = model_.embedding_scale;
     own.token_norm = norm(WeightPurpose::token_norm, std::nullopt);

@@ -10,6 +10,7 @@
 #include "attention/attention_name.hpp"
 #include "models/checkpoint.hpp"
 #include "models/classification.hpp"
+#include "models/sound.hpp"
 #include "models/vision.hpp"
 #include "support/errors.hpp"
 #include "support/overloaded.hpp"
@@ -59,7 +60,7 @@ class StackCheck {
         used_(used) {}
 
   void check() {
-    const std::size_t embedded = model_.vision ? model_.width : check_embeddings();
+    const std::size_t embedded = model_.senses(stack_) ? model_.width : check_embeddings();
     const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
     const std::size_t groups = model_.kv_heads * model_.head_width;
     for (std::size_t n = 0; n < stack_.layers.size(); ++n) {
@@ -658,9 +659,11 @@ std::vector<std::string> check_weights(const Architecture& model,
   for (const ModelStack& stack : model.stacks) {
     StackCheck(model, weights, stack, prefix, used).check();
   }
-  if (model.vision) {
+  if (model.senses(model.stacks.front())) {
     std::vector<std::string> own;
-    check_vision(model, StackWeights(weights, model, model.stacks.front(), prefix), weights, own);
+    const StackWeights names(weights, model, model.stacks.front(), prefix);
+    if (model.vision) check_vision(model, names, weights, own);
+    if (model.sound) check_sound(model, names, weights, own);
     for (const std::string& name : own) {
       if (!holds_numbers(weights.type(name))) refuse_type(weights, name);
     }

@@ -75,6 +75,8 @@ std::vector<std::string> sample_titles(const Plan& plan, const ViewOptions& opti
     }
     return titles;
   }
+  for (const auto& file : options.document.sounds) titles.push_back(file.filename().string());
+  if (!titles.empty()) return titles;
   if (!options.document.texts.empty()) {
     for (const ModelText& text : options.document.texts) {
       titles.push_back(shortened(text.pair ? text.text + " / " + *text.pair : text.text));

@@ -100,8 +100,8 @@ std::size_t token_named(const std::string& text, const ModelFolder& folder, cons
 
 void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text) {
   const Architecture& model = folder.architecture;
-  if (model.vision) {
-    throw input_error(translated("models of pictures are not split into parts"),
+  if (model.senses(model.stacks.front())) {
+    throw input_error(translated("models of pictures or sound are not split into parts"),
                       why.head ? "WhyOptions::head" : "WhyOptions::logit",
                       translated("name a model of texts"));
   }

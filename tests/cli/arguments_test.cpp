@@ -21,10 +21,10 @@ TEST_CASE("the version and the help go to standard output") {
   CHECK(version.exit_code == 0);
   CHECK(version.output.starts_with("attn-cli 0.1.0\nCPU target "));
   for (const std::string library :
-       {"cairo 1.", "Fontconfig 2.", "FreeType 2.", "HarfBuzz ", "libdeflate 1.",
-        "libjpeg-turbo 2.", "libpng 1.", "libzip 1.", "Oniguruma 6.", "pango 1.", "utf8proc 2.",
-        "xxHash 0.", "CLI11 2.", "fast_float ", "highway 1.", "nlohmann-json 3.",
-        "SentencePiece 0.", "stb", "xtensor 0."}) {
+       {"cairo 1.",         "Fontconfig 2.",    "FreeType 2.",      "HarfBuzz ",    "libdeflate 1.",
+        "libjpeg-turbo 2.", "libpng 1.",        "libzip 1.",        "Oniguruma 6.", "pango 1.",
+        "utf8proc 2.",      "xxHash 0.",        "CLI11 2.",         "fast_float ",  "highway 1.",
+        "libsndfile 1.",    "nlohmann-json 3.", "SentencePiece 0.", "stb",          "xtensor 0."}) {
     CAPTURE(library);
     CHECK(version.output.find(library) != std::string::npos);
   }

@@ -74,9 +74,10 @@ std::string refused(const std::string& settings) {
 }  // namespace
 
 TEST_CASE("models of pictures and sound: every tensor is that of the family's own code") {
-  for (const std::string name : {"clip_two_pictures_three_texts", "dinov2_registers_antialiased",
-                                 "dinov3_wide", "beit_distances", "beit_shared_distances",
-                                 "siglip2_wide", "vit_mae_all_patches", "blip_fused"}) {
+  for (const std::string name :
+       {"clip_two_pictures_three_texts", "dinov2_registers_antialiased", "dinov3_wide",
+        "beit_distances", "beit_shared_distances", "siglip2_wide", "vit_mae_all_patches",
+        "blip_fused", "whisper_spectrogram"}) {
     CAPTURE(name);
     const JsonValue wanted = parse_json_by_element(read_text(cases / name / "expected.json"), 100);
     const double of_document = wanted.find("tolerance")->find("float32")->number();
@@ -125,6 +126,25 @@ TEST_CASE("image processors: SigLIP 2 chooses the most patches in the picture's 
   const Pixels prepared = read_image_processor(settings, "Siglip2").prepared(picture, {});
   CHECK(prepared.height == 24);
   CHECK(prepared.width == 64);
+}
+
+TEST_CASE("models of sound: tokens are named by seconds, and texts are refused") {
+  const Plan plan = plan_of_pictures("whisper_spectrogram");
+  CHECK(plan.model->tokens.front()[0] == "0.00s");
+  CHECK(plan.model->tokens.front()[8] == "0.16s");
+  const auto problem = [](const std::string& members) {
+    const fs::path folder = cases / "whisper_spectrogram";
+    return error_from([&] {
+      read_plans(Document::parse(R"({"model": "checkpoint", )" + members + "}", "d", folder));
+    });
+  };
+  CHECK(problem(R"("text": "a")") ==
+        "models of the type whisper hear a sound, and read no text\n  where: d, /text\n"
+        "  help:  give \"sound\", and \"decoder_text\" for what the decoder reads");
+  CHECK(problem(R"("dtype": "float64")") ==
+        "the document has no sound for the model to hear\n  where: d, /sound\n"
+        "  help:  give \"sound\", or DocumentOptions::sounds: a WAV or FLAC file, or a file of "
+        "tensors with its spectrogram");
 }
 
 TEST_CASE("image processors: lone sizes are squares or the shorter side, by the processor's kind") {

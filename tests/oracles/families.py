@@ -252,6 +252,9 @@ FAMILIES = {
                                                 layer_scale_init_value=d(0.0, 0.1), **d({}, dict(use_relative_position_bias=True), dict(use_shared_relative_position_bias=True)))),
     "siglip2_vision_model": ("picture", lambda d: {key: value for key, value in VISION.items() if key != "image_size"} | dict(num_patches=d(9, 16, 36))),
     "siglip2_text_model": ("plain", lambda d: bert(d, hidden_act="gelu_pytorch_tanh")),
+    "whisper": ("sound", lambda d: {key: value for key, value in bart(d).items() if key not in ("max_position_embeddings", "forced_eos_token_id")} | dict(
+        encoder_layers=d(2, 3), num_mel_bins=d(8, 12), max_source_positions=d(10, 15), max_target_positions=20, activation_function=d("gelu", "relu"),
+        suppress_tokens=None, begin_suppress_tokens=None)),
     "t5gemma": ("both", seq_parts),
     "dinov2": ("picture", lambda d: VISION | dict(mlp_ratio=2, use_swiglu_ffn=d(True, False))),
     "dinov2_with_registers": ("picture", lambda d: VISION | dict(mlp_ratio=2, num_register_tokens=d(1, 4))),

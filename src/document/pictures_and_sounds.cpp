@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+
+#include "document/document.hpp"
+#include "document/fields.hpp"
+#include "document/model_reader.hpp"
+#include "document/reader.hpp"
+#include "images/decoding.hpp"
+#include "io/raw_array.hpp"
+#include "io/sound_file.hpp"
+#include "models/sound.hpp"
+#include "support/mapped_file.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+#include "support/work_budget.hpp"
+#include "tensor/operations.hpp"
+
+namespace attn {
+namespace {
+
+std::shared_ptr<const MappedFile> opened(const FileName& file, const Document& document,
+                                         const char* key) {
+  try {
+    return MappedFile::open(file, document.access());
+  } catch (const Error& error) {
+    throw error.where().empty() ? error.inside(key) : error;
+  }
+}
+
+// The names under a key, each with its place.
+std::vector<std::pair<std::string, std::string>> names_under(const JsonValue& value,
+                                                             const std::string& key) {
+  std::vector<std::pair<std::string, std::string>> names;
+  if (!value.is(JsonValue::Type::array)) return {{expect_string(value, key), key}};
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string at = pointer_to(key, i);
+    names.emplace_back(expect_string(value.element(i), at), at);
+  }
+  return names;
+}
+
+Pixels prepared_pixels(const std::string& name, const Document& document,
+                       const ImageProcessor& processor, std::vector<std::string>& warnings) {
+  const FileName file = FileName::by_document(document.folder(), name);
+  const auto mapped = opened(file, document, "/image");
+  const Limits& limits = document.access().limits;
+  try {
+    const Pixels pixels = decode_picture(mapped->bytes(), limits, processor.transparency);
+    if (pixels.cut_off) {
+      warnings.push_back(
+          translated("{1} has 16-bit grey values: those beyond 255 are cut off, as in Pillow",
+                     in_quotes(name)));
+    }
+    return processor.prepared(pixels, limits);
+  } catch (const Error& error) {
+    throw error.inside(file.path().string());
+  }
+}
+
+}  // namespace
+
+PreparedPictures prepare_pictures(const JsonValue* value, const Document& document,
+                                  const ModelFolder& folder, DType dtype,
+                                  const std::function<void(std::size_t tokens)>& check) {
+  if (value == nullptr) {
+    throw input_error(
+        translated("the document has no picture for the model to read"), "/image",
+        translated("give \"image\", or DocumentOptions::images: a PNG or JPEG file, or several"));
+  }
+  if (!folder.image_processor) {
+    throw Error(
+        ErrorKind::file,
+        translated(
+            "there is no preprocessor_config.json or processor_config.json in the folder {1}",
+            in_quotes(folder.path.native())),
+        "", translated("download it too: it says how pictures are prepared"));
+  }
+  const ImageProcessor& processor = *folder.image_processor;
+  const auto names = names_under(*value, "/image");
+  if (names.empty()) {
+    throw input_error(translated("the list of pictures is empty"), "/image",
+                      translated("name at least one"));
+  }
+  const bool several = value->is(JsonValue::Type::array);
+  PreparedPictures all;
+  std::vector<Tensor> images;
+  for (const auto& [name, at] : names) {
+    check_time();
+    const Pixels prepared = prepared_pixels(name, document, processor, all.warnings);
+    if (images.empty()) {
+      check_element_limit(static_cast<double>(prepared.rgb.size() * names.size()),
+                          document.access().limits.elements, translated("the list of pictures"),
+                          "/image");
+    }
+    const Tensor image = processor.rescaled(prepared, dtype);
+    const std::size_t height = image.shape()[1], width = image.shape()[2];
+    const Shape shape{1, 3, height, width};
+    if (images.empty()) {
+      all.grid = grid_of(*folder.architecture.vision, height, width);
+      all.tokens = picture_tokens(folder.architecture, all.grid);
+      if (several) check(all.tokens.size());
+    } else if (images.front().shape() != shape) {
+      const Shape& first = images.front().shape();
+      throw input_error(
+          translated("the picture comes out at {1} × {2} pixels, and the first one at {3} × {4}",
+                     height, width, first[2], first[3]),
+          at, translated("give pictures of different sizes in several documents"));
+    }
+    all.inputs.push_back(processor.normalised(image));
+    images.push_back(image.reshaped(shape));
+  }
+  all.image = concatenated(images);
+  return all;
+}
+
+namespace {
+
+// A spectrogram as it stands in a file of tensors.
+Tensor stored_spectrogram(const std::shared_ptr<const MappedFile>& file,
+                          const std::filesystem::path& path, const FileAccess& access) {
+  const TensorFile tensors = TensorFile::from_file(file->bytes(), file, path, access);
+  const bool named = std::ranges::count(tensors.names(), "input_features") > 0;
+  const Tensor own = tensors.read(named ? "input_features" : "");
+  const Shape& shape = own.shape();
+  return shape.size() == 3 && shape[0] == 1 ? own.reshaped({shape[1], shape[2]}) : own;
+}
+
+Tensor heard_spectrogram(const std::shared_ptr<const MappedFile>& file, const ModelFolder& folder,
+                         const Limits& limits, std::size_t threads) {
+  if (!folder.sound_processor) {
+    throw Error(
+        ErrorKind::file,
+        translated(
+            "there is no preprocessor_config.json or processor_config.json in the folder {1}",
+            in_quotes(folder.path.native())),
+        "", translated("download it too: it says how sounds are prepared"));
+  }
+  const SoundProcessor& processor = *folder.sound_processor;
+  Sound sound = decode_sound(file->bytes(), limits);
+  if (sound.rate != processor.rate) {
+    throw input_error(translated("the sound has {1} samples per second, and the model hears {2}",
+                                 sound.rate, processor.rate),
+                      "", translated("convert it: ffmpeg -i FILE -ar {1} OUT.wav", processor.rate));
+  }
+  return processor.spectrogram(std::move(sound.samples), threads);
+}
+
+}  // namespace
+
+PreparedSounds prepare_sounds(const JsonValue* value, const Document& document,
+                              const ModelFolder& folder, const ModelOptions& options) {
+  std::vector<std::pair<std::string, std::string>> names;
+  if (value != nullptr) names = names_under(*value, "/sound");
+  if (names.empty()) {
+    throw input_error(
+        translated("the document has no sound for the model to hear"), "/sound",
+        translated("give \"sound\", or DocumentOptions::sounds: a WAV or FLAC file, or a file of "
+                   "tensors with its spectrogram"));
+  }
+  const SoundPart& part = *folder.architecture.sound;
+  const Shape wanted{part.bands, 2 * part.positions};
+  check_element_limit(static_cast<double>(element_count(wanted) * names.size()),
+                      document.access().limits.elements, translated("the list of sounds"),
+                      "/sound");
+  PreparedSounds all;
+  all.tokens = sound_tokens(part, folder.sound_processor.value_or(SoundProcessor()));
+  for (const auto& [name, at] : names) {
+    check_time();
+    const FileName file = FileName::by_document(document.folder(), name);
+    const auto mapped = opened(file, document, "/sound");
+    try {
+      const Tensor own =
+          holds_tensors_alone(mapped->bytes())
+              ? stored_spectrogram(mapped, file.path(), document.access())
+              : heard_spectrogram(mapped, folder, document.access().limits, options.threads);
+      if (own.shape() != wanted) {
+        throw input_error(
+            translated("the spectrogram is {1}, and the model hears {2}: bands and frames",
+                       text(own.shape()), text(wanted)),
+            "",
+            translated("fill the sound with silence, or cut it, before its spectrogram is made"));
+      }
+      all.inputs.push_back(own.converted(options.dtype));
+    } catch (const Error& error) {
+      throw error.where().starts_with(file.path().string()) ? error
+                                                            : error.inside(file.path().string());
+    }
+  }
+  return all;
+}
+
+}  // namespace attn
