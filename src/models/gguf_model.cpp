@@ -121,15 +121,6 @@ constexpr std::string_view architectures = R"json({
     "router_correction": "exp_probs_b.bias",
     "shared_gate": "ffn_gate_shexp", "shared_up": "ffn_up_shexp", "shared_down": "ffn_down_shexp"}}},
 "dots1": {"like": "glm4moe", "family": "dots1", "row": {"names": {"before_feed_forward": "ffn_norm"}}},
-"ernie4_5-moe": {"like": "dots1", "family": "ernie4_5_moe", "row": {"rotary": {"width_keys": null},
-  "experts": {"normalised_keys": null, "count_keys": ["num_local_experts"], "chosen_keys": ["num_experts_per_tok"],
-    "first_keys": ["first_k_dense_replace"], "last_keys": null}, "cases": [
-    {"key": "n_shared_experts", "is": 0, "row": {"names": {"shared_gate": null, "shared_up": null, "shared_down": null}}}],
-  "names": {"query_norm": null, "key_norm": null}}},
-"afmoe": {"like": "dots1", "family": "afmoe", "row": {"embedding_scale": "root_of_width", "embedding_scale_keys": null, "cases": null,
-  "experts": {"scale_keys": ["routed_scaling_factor"], "first_keys": ["first_k_dense_replace"]},
-  "names": {"query_norm": "attn_q_norm", "key_norm": "attn_k_norm", "attention_gate": "attn_gate",
-    "after_attention": "post_attention_norm", "after_feed_forward": "post_ffw_norm"}}},
 "lfm2": {"like": "qwen3", "family": "lfm2", "row": {"names": {"final_norm": "token_embd_norm", "mixer_in": "shortconv.in_proj",
   "mixer_convolution": "shortconv.conv", "mixer_output": "shortconv.out_proj"}}},
 "lfm2moe": {"like": "lfm2", "family": "lfm2_moe", "row": {"cases": null, "experts": {"first_keys": ["first_k_dense_replace"]},
@@ -251,9 +242,8 @@ class ConfigurationWriter {
     integer(json, "num_key_value_heads", most);
     integer(json, "conv_L_cache", keys_.needed("shortconv.l_cache"));
     if (all.size() < 2) return;
-    json.array("layer_types", all, [&](double heads) {
-      json.value(heads > 0 ? "full_attention" : "conv");
-    });
+    json.array("layer_types", all,
+               [&](double heads) { json.value(heads > 0 ? "full_attention" : "conv"); });
   }
 
   void rules(JsonWriter& json) {
@@ -331,8 +321,7 @@ class ConfigurationWriter {
     if (!count || *count <= 0) return;
     integer(json, "num_local_experts", *count);
     integer(json, "num_experts_per_tok", keys_.needed("expert_used_count"));
-    constexpr std::array<std::string_view, 5> described{"glm4_moe", "dots1", "afmoe", "ernie4_5_moe",
-                                                        "lfm2_moe"};
+    constexpr std::array<std::string_view, 3> described{"glm4_moe", "dots1", "lfm2_moe"};
     if (std::ranges::count(described, family_) == 0) return;
     if (const auto normed = keys_.boolean("expert_weights_norm")) {
       json.member("norm_topk_prob", *normed);
@@ -349,9 +338,8 @@ class ConfigurationWriter {
   // Windows of the families that have some; which layers do is a pattern, or a truth for each
   // layer.
   void windows(JsonWriter& json) {
-    constexpr std::array<std::string_view, 9> windowed{"gemma2",  "gemma3_text", "phi3",
-                                                       "gpt_oss", "olmo3",       "cohere2",
-                                                       "exaone4", "modernbert",  "afmoe"};
+    constexpr std::array<std::string_view, 8> windowed{
+        "gemma2", "gemma3_text", "phi3", "gpt_oss", "olmo3", "cohere2", "exaone4", "modernbert"};
     if (std::ranges::count(windowed, family_) == 0) return;
     const auto window = keys_.number("attention.sliding_window");
     if (window && *window > 0) {

@@ -20,7 +20,7 @@ NAMES = {
     "hunyuan-moe": ("hunyuan_v1_moe", ""), "glm4": ("glm4", ""), "starcoder2": ("starcoder2", ""), "starcoder": ("gpt_bigcode", "turned"),
     "stablelm": ("stablelm", ""), "command-r": ("cohere", ""), "cohere2": ("cohere2", ""), "gemma-embedding": ("gemma3_text", "plus_one"),
     "eurobert": ("eurobert", ""), "modern-bert": ("modernbert", ""), "nomic-bert": ("nomic_bert", ""), "minimax-m2": ("minimax_m2", ""), "glm4moe": ("glm4_moe", ""),
-    "dots1": ("dots1", ""), "ernie4_5-moe": ("ernie4_5_moe", ""), "afmoe": ("afmoe", ""), "lfm2": ("lfm2", ""), "lfm2moe": ("lfm2_moe", ""), "internlm2": ("internlm3", "pairs"), "llama-embed": ("llama", "pairs"),
+    "dots1": ("dots1", ""), "lfm2": ("lfm2", ""), "lfm2moe": ("lfm2_moe", ""), "internlm2": ("internlm3", "pairs"), "llama-embed": ("llama", "pairs"),
 }
 BOTH_SIDES = ("gemma-embedding", "llama-embed")
 HEADLESS = BOTH_SIDES + ("eurobert", "modern-bert", "nomic-bert")
@@ -35,8 +35,7 @@ FIXED = {  # what files do not say
     "command-r": {"tie_word_embeddings": True}, "cohere2": {"tie_word_embeddings": True, "layer_types": None, "num_hidden_layers": 5},
     # A window that no layer has takes rotation from all, which no key of a file tells.
     "exaone4": {"sliding_window": 3, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
-    "afmoe": {"mup_enabled": True}, "lfm2moe": {"norm_topk_prob": True, "use_expert_bias": True, "routed_scaling_factor": 1.0},
-    "ernie4_5-moe": {"moe_layer_end_index": -1},
+    "lfm2moe": {"tie_word_embeddings": True, "norm_topk_prob": True, "use_expert_bias": True, "routed_scaling_factor": 1.0},
     "glm4moe": {"n_group": 1, "topk_group": 1}, "hunyuan-moe": {"moe_topk": 2},
 }
 
