@@ -120,9 +120,10 @@ std::vector<std::string> completed(std::vector<std::string> words,
   return words;
 }
 
-// The character between the values that a placeholder names: ',' of "N,N,…", 'x' of "WxH".
+// The character between the values that a placeholder names: ',' of "N,N,…", 'x' of "WxH", '.' of
+// "LAYER.HEAD".
 char separator(const Flag& flag) {
-  for (const char between : {',', ':', 'x', '/'}) {
+  for (const char between : {',', ':', 'x', '/', '.'}) {
     if (flag.value.find(between) != std::string::npos) return between;
   }
   return flag.list ? ',' : '\0';

@@ -56,6 +56,10 @@ constexpr std::pair<std::string_view, std::string_view> foreign_flags[]{
     {"--prompt-text", to_translate("give a text with --text")},
     {"--log-level", to_translate("--quiet prints nothing but errors; attn-cli explain shows every "
                                  "number of one query")},
+    {"--attn", to_translate("write --attention KIND")},
+    {"--attention-type", to_translate("write --attention KIND")},
+    {"--tokens", to_translate("--generate N generates tokens, --ids gives their ids, attn-cli "
+                              "tokens shows those of a text")},
     {"--token-ids", to_translate("attn-cli run --model M --ids 1,2,3 reads token ids")},
     {"--dark", to_translate("write --background dark")},
     {"--transparent", to_translate("write --background transparent")},
@@ -128,6 +132,14 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   if (command.empty() && !takers(flag, all).empty())
     return translated("write the command first: {1}", "attn-cli run " + flag);
   const std::string place = command.empty() ? "attn-cli" : command;
+  const std::string name = flag.substr(std::min<std::size_t>(flag.size(), 2));
+  for (const Command& one : all) {
+    if ("attn-cli " + one.name != place || !flag.starts_with("--")) continue;
+    if (one.name == name) return translated("name the file without a flag before it");
+    if (std::ranges::count(one.words.known, name) > 0)
+      return translated("write {1}", place + " " + name);
+  }
+  if (flag == "--format" && known("--json")) return translated("write {1}", "--json");
   if (flag == "-j") return translated("write {1}", known("--jobs") ? "--jobs N" : "--threads N");
   if (!known("--out") && !command.empty()) {
     if (std::string text = advice_of_output(flag, command); !text.empty()) return text;

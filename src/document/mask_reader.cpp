@@ -296,6 +296,9 @@ constexpr auto parts = std::to_array<Part>({
        const JsonValue* ends = value.find("cu_seqlens");
        if (ends != nullptr) {
          read_ends(*ends, {pointer_to(from.at, "cu_seqlens"), from.dtype, from.tensors}, mask);
+       } else if (value.find("query") != nullptr || value.find("key") != nullptr) {
+         throw input_error(translated("documents are one list, of the ids of all keys"), from.at,
+                           translated("write {1}", R"("cu_seqlens": {"query": …, "key": …})"));
        } else {
          mask.documents = from.tensors.read(value, DType::int64, from.at);
        }

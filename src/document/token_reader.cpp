@@ -218,6 +218,7 @@ TokenReader::TokenReader(const JsonValue& root, DType dtype, TensorSource& tenso
 }
 
 void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tensors) {
+  expect_object(tokenizer, tokenizer_at, translated("write {1}", R"({"wordpiece": "vocab.txt"})"));
   expect_known_members(tokenizer, known_keys(tokenizer_fields), tokenizer_at);
   const JsonValue* file = tokenizer.find("wordpiece");
   const std::string file_at = pointer_to(tokenizer_at, "wordpiece");

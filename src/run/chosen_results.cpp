@@ -287,6 +287,14 @@ void check_only(const RunOptions& options, const Plan& plan) {
         "RunOptions::stages",
         translated("leave it out, or add steps to {1}, such as {2}", "RunOptions::only", "scores"));
   }
+  const auto names_logits = [](const std::string& name) { return ends_in("logits", name); };
+  if (options.document.logits && std::ranges::none_of(options.only, names_logits)) {
+    throw Error(ErrorKind::usage,
+                translated("{1} leaves out the logits that {2} is for", "RunOptions::only",
+                           "DocumentOptions::logits"),
+                "DocumentOptions::logits",
+                translated("leave it out, or add {1} to {2}", "logits", "RunOptions::only"));
+  }
   const bool no_weights = !options.weights || !plan.weights;
   if (no_weights && std::ranges::any_of(options.only, is_weights)) {
     throw Error(ErrorKind::usage,
