@@ -7,6 +7,7 @@
 #include "explain/explained_steps.hpp"
 #include "layers/torch_layers.hpp"
 #include "support/translated.hpp"
+#include "tensor/elements.hpp"
 
 namespace attn {
 namespace {
@@ -185,9 +186,23 @@ class LayerWalk {
     request.dtype = explained_.layer.spec.self.dtype;
     const AttentionWeights& weights = self ? weights_.self : weights_.cross;
     if (self && weights_.distances) distances(*weights_.distances, request);
-    explain_projected({weights, states.input, std::move(request), std::move(result), joined,
-                       weights.output ? states.change.converted(DType::float64) : Tensor()},
-                      explained_.attentions[self ? 0 : 1], choice_, to_);
+    Tensor projected = weights.output ? states.change.converted(DType::float64) : Tensor();
+    const Tensor mixed = self && projected ? step_.mixed : Tensor();
+    if (mixed) {
+      projected = mapped(
+          1, [](double a, double b) { return a - b; }, projected, mixed.converted(DType::float64));
+    }
+    explain_projected(
+        {weights, states.input, std::move(request), std::move(result), joined, projected},
+        explained_.attentions[self ? 0 : 1], choice_, to_);
+    if (!mixed) return;
+    to_.step(translated("The other mixer of tokens"));
+    to_.paragraph(
+        translated("Beside the attention a state space reads the same states. What it writes, "
+                   "without attention weights, is added:"));
+    show_vectors({named_vector("y", row(projected)), named_vector(translated("mixer"), row(mixed)),
+                  named_vector(translated("sum"), row(states.change))},
+                 to_);
   }
 
   // The terms of scores that are their bias below.
@@ -232,7 +247,7 @@ class LayerWalk {
   void feed_forward(const SubLayer& states) {
     const auto x = row(states.input), output = row(states.change);
     if (weights_.experts) {
-      experts(row_of_states(x, states.input), x, output);
+      experts(row_of_states(x, states.input), output);
       return;
     }
     const Tensor input = row_of_states(x, states.input);
@@ -304,8 +319,12 @@ class LayerWalk {
         "weighed by a softmax over their scores:");
   }
 
-  void experts(const Tensor& input, std::span<const double> x, std::span<const double> output) {
+  void experts(const Tensor& states, std::span<const double> output) {
     const Experts& experts = *weights_.experts;
+    const Tensor input =
+        experts.before_router ? apply(*experts.before_router, states, spec_.self.eps, 1) : states;
+    const Tensor numbers_of_input = input.converted(DType::float64);
+    const auto x = numbers_of_input.values<double>();
     const Tensor scores = apply(experts.router, input, 1).converted(DType::float64);
     to_.step(translated("The experts"));
     to_.paragraph(translated(rule_of(experts.shares), experts.count, experts.chosen));
@@ -318,6 +337,16 @@ class LayerWalk {
     }
     if (experts.scale != 1) {
       to_.paragraph(translated("All weights are multiplied by {1}.", shown_number(experts.scale)));
+    }
+    if (!experts.factors.empty()) {
+      to_.paragraph(
+          translated("Each expert's weight is multiplied by a learned number of its own."));
+    }
+    if (experts.before_router) {
+      to_.paragraph(
+          translated("The router reads the state behind a norm of its own, which is x here. What "
+                     "the experts read and make, and what the feed-forward of all tokens does, has "
+                     "norms too."));
     }
     show_vectors({named_vector("x", x)}, to_);
     explain_linear(experts.router, x, 0, scores.values<double>(), "s", to_);
@@ -340,6 +369,7 @@ class LayerWalk {
               ? translated("One more feed-forward is computed for every token, its weight being "
                            "the sigmoid of a score of its own.")
               : translated("One more feed-forward is computed for every token, with weight 1."));
+      if (experts.halved) to_.paragraph(translated("Half of both together is the result."));
     }
     to_.paragraph(translated("Their results, weighed so, add up to:"));
     show_vectors({named_vector("y", output)}, to_);

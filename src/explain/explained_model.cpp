@@ -22,7 +22,6 @@ class ModelWalk {
   ModelWalk(const ModelRequest& given, const Labels& labels, QueryChoice choice,
             const ModelPlace& attention, Explanation& to)
       : request_(given), choice_(choice), place_(attention), to_(to) {
-    refuse_two_mixers();
     request_.texts = request_.texts.of_sample(choice.sample);
     if (choice.query >= ids().size()) {
       throw input_error(
@@ -35,20 +34,6 @@ class ModelWalk {
     key_labels_ = Labels::of_sample(labels.key, choice.sample);
     key_labels_.resize(place_.crosses() ? request_.texts.ids[0].size() : ids().size());
     compute(request_.folder->architecture);
-  }
-
-  // The output projection of such a layer adds to what the other mixer gave.
-  void refuse_two_mixers() const {
-    for (const ModelStack& stack : request_.folder->architecture.stacks) {
-      if (std::ranges::none_of(
-              stack.layers, [](const ModelLayer& layer) { return layer.attends && layer.mixes; })) {
-        continue;
-      }
-      throw input_error(
-          translated("layers whose attention stands beside another mixer of tokens are not "
-                     "explained step by step"),
-          "/model", translated("run computes them, and DocumentOptions::why splits their scores"));
-    }
   }
 
   void walk() {
