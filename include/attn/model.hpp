@@ -9,6 +9,7 @@
 
 #include "attn/error.hpp"
 #include "attn/file_access.hpp"
+#include "attn/tensor.hpp"
 
 namespace attn {
 
@@ -78,6 +79,9 @@ struct ModelReport {
   /// Similarity of each text to each, where a folder of sentence-transformers makes vectors of
   /// them.
   std::vector<std::vector<double>> similarities;
+  /// Parts of the first row of them, [B,L0,L] float64: of each token of the first text and each of
+  /// another one. Absent where a similarity is no sum of such parts.
+  Tensor token_similarity;
   std::vector<GeneratedText> generated;      ///< one for each sample; empty = nothing was asked for
   std::optional<double> generation_seconds;  ///< that generating took; absent if a text is given
   /// Parts and layers of the tensor "shares" [layers,H,tokens,parts], of what was generated.

@@ -15,6 +15,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
+#include "tokens/characters.hpp"
 #include "tokens/regular_expression.hpp"
 
 namespace attn {
@@ -278,11 +279,13 @@ void ModelTextReader::read_sequence(const JsonValue& value, const std::string& a
     return expect_string(value.element(i), pointer_to(at, i));
   };
   const std::string& text = is_pair ? text_at(0) : expect_string(value, at);
-  const auto second = is_pair ? std::optional<std::string_view>(text_at(1)) : std::nullopt;
   const Tokenizer& tokenizer = tokenizer_of(stack);
   const bool first = stack == Stack::first;
-  auto cut = tokenizer.encode(first && !before_.empty() ? before_ + text : text, second,
-                              options_.special_tokens, at);
+  const bool small = first && model().sentence && model().sentence->lowercases;
+  const auto read = [&](const std::string& own) { return small ? lower_cased(own) : own; };
+  const auto second = is_pair ? std::optional(read(text_at(1))) : std::nullopt;
+  auto cut =
+      tokenizer.encode(read(first ? before_ + text : text), second, options_.special_tokens, at);
   if (first && truncates_) cut_text(cut, at);
   if (first) longest_found_ = std::max(longest_found_, cut.size());
   if (cut.empty()) {

@@ -430,6 +430,9 @@ void put_model(Results& results, const ModelRequest& request, const Progress& pr
     if (what.quantity == PassTensor::Quantity::sentence_similarity) {
       results.facts.similarities = rows_in(tensor);
     }
+    if (what.quantity == PassTensor::Quantity::token_similarity) {
+      results.facts.token_similarity = tensor.converted(DType::float64);
+    }
     if (what.quantity == PassTensor::Quantity::classification) {
       results.facts.classifications = said_by_classifier(request, tensor);
     }

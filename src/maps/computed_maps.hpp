@@ -37,6 +37,7 @@ struct ComputedFacts {
   std::vector<std::vector<Prediction>> predictions;          ///< of a model, one list a sample
   std::vector<std::vector<Classification>> classifications;  ///< of one that classifies, likewise
   std::vector<std::vector<double>> similarities;             ///< of texts' vectors
+  Tensor token_similarity;                                   ///< [B,L0,L], parts of the first row
   std::size_t empty_rows = 0;         ///< queries with no key left, in all attentions
   std::vector<std::string> warnings;  ///< of numbers that are NaN or infinite
 };

@@ -303,6 +303,7 @@ Labels FiledMaps::labels_of(const AttentionMap& map, ResultReader& file, bool of
   const std::size_t queries = shape[shape.size() - 2], keys = shape.back();
   if (!request_.labels) {
     Labels labels = file.labels(map.tensor);
+    if (has_rows_of_first_text(map.tensor) && !labels.query.empty()) labels.query.resize(1);
     // A table has names of its rows and columns, whatever these are.
     const bool table = !map.is_map() && map.numbers && map.numbers.rank() == 2;
     if (table && labels.query.empty() && labels.key.empty())

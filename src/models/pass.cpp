@@ -65,6 +65,7 @@ std::string PassTensor::name() const {
                              "classification.logits",
                              "sentence_embedding",
                              "sentence_similarity",
+                             "token_similarity",
                              "similarity"};
   static_assert(names.size() == static_cast<std::size_t>(Quantity::similarity) + 1);
   const std::string own = names[static_cast<std::size_t>(quantity)];
@@ -233,6 +234,10 @@ void classify(const ModelPass& pass, const std::vector<Tensor>& states,
     if (states.size() > 1) {
       observers.give({Quantity::sentence_similarity},
                      model.sentence->similarities(all).converted(options.dtype));
+      if (model.sentence->sums_over_tokens()) {
+        observers.give({Quantity::token_similarity},
+                       model.sentence->token_similarity(states).converted(options.dtype));
+      }
     }
   }
   if (!has_classifier(model, weights)) return;
@@ -450,6 +455,9 @@ std::vector<std::pair<PassTensor, Shape>> foreseen_tensors(const ModelPass& pass
     if (model.sentence) {
       add(Quantity::sentence_embedding, {}, {batch, model.sentence->width(own.width())});
       if (batch > 1) add(Quantity::sentence_similarity, {}, {batch, batch});
+      if (batch > 1 && model.sentence->sums_over_tokens()) {
+        add(Quantity::token_similarity, {}, {batch, texts.ids.front().size(), length});
+      }
     }
     if (has_classifier(model, weights)) {
       add(Quantity::classification, {}, Classifier::read(model, weights).shape(batch, length));

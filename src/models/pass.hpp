@@ -40,6 +40,7 @@ struct PassTensor {
     classification,       ///< logits [B,C] or [B,L,C] of a model that classifies
     sentence_embedding,   ///< [B,E]
     sentence_similarity,  ///< [B,B] of the texts' vectors
+    token_similarity,     ///< [B,L0,L], see SentenceModules
     similarity,           ///< [B,texts] of pictures and their captions
   };
   Quantity quantity = Quantity::embedded;

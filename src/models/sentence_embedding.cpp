@@ -136,9 +136,6 @@ class ModulesReader {
     return std::make_shared<const SentenceModules>(std::move(own_));
   }
 
-  /// Whether the library makes texts small before it cuts them.
-  bool lowercases() const noexcept { return lowercases_; }
-
  private:
   static void expect_array(const JsonValue& list) {
     if (!list.is(JsonValue::Type::array)) refuse_type("", list, to_translate("an array"));
@@ -216,7 +213,7 @@ class ModulesReader {
       const auto settings = read_(file);
       if (!settings) continue;
       own_.longest = count_in(*settings, "max_seq_length");
-      in_file(file, [&] { lowercases_ = truth_in(*settings, "do_lower_case", false); });
+      in_file(file, [&] { own_.lowercases = truth_in(*settings, "do_lower_case", false); });
       return;
     }
   }
@@ -244,7 +241,6 @@ class ModulesReader {
   }
 
   std::filesystem::path transformer_;  // of its module, in the folder
-  bool lowercases_ = false;
   const std::filesystem::path& folder_;
   std::size_t width_;
   const ReadSettings& read_;
@@ -301,6 +297,72 @@ double vector_length(std::span<const double> x) {
 // Vectors shorter than this are divided by it.
 constexpr double least_length = 1e-12;
 
+// Adds to the parts of tokens, rows of `columns` numbers from `first` on, what each gives to the
+// pooled vector of rows [L,D].
+void add_parts(Pooling pooling, std::span<const double> rows, std::size_t width, std::size_t first,
+               std::size_t columns, std::vector<double>& parts) {
+  const std::size_t length = rows.size() / width;
+  const auto add = [&](std::size_t token, std::size_t d, double share) {
+    parts[token * columns + first + d] += share * rows[token * width + d];
+  };
+  double whole = static_cast<double>(length);
+  if (pooling == Pooling::weighted_mean) whole *= (whole + 1) / 2;
+  if (pooling == Pooling::mean_by_root) whole = std::sqrt(whole);
+  for (std::size_t d = 0; d < width; ++d) {
+    std::size_t only = pooling == Pooling::last ? length - 1 : 0;
+    switch (pooling) {
+      case Pooling::largest:
+        for (std::size_t i = 1; i < length; ++i) {
+          if (rows[i * width + d] > rows[only * width + d]) only = i;
+        }
+        [[fallthrough]];
+      case Pooling::first:
+      case Pooling::last:
+        add(only, d, 1);
+        break;
+      case Pooling::mean:
+      case Pooling::mean_by_root:
+      case Pooling::weighted_mean:
+        for (std::size_t i = 0; i < length; ++i) {
+          const double weight = pooling == Pooling::weighted_mean ? static_cast<double>(i + 1) : 1;
+          add(i, d, weight / whole);
+        }
+        break;
+    }
+  }
+}
+
+// The vectors of tokens [L,E] that the vector of a text is the sum of, for products of texts: of
+// cosines, divided by its length.
+Tensor parts_of_tokens(const SentenceModules& modules, const Tensor& states) {
+  const Tensor numbers = states.converted(DType::float64);
+  const std::size_t width = states.shape()[2], length = states.shape()[1];
+  const std::size_t columns = width * modules.pooling.size();
+  std::vector<double> all(length * columns, 0);
+  for (std::size_t p = 0; p < modules.pooling.size(); ++p) {
+    add_parts(modules.pooling[p], numbers.values<double>(), width, p * width, columns, all);
+  }
+  Tensor parts({length, columns}, std::move(all));
+  const auto divide = [&] {
+    const std::size_t own = parts.shape()[1];
+    std::vector<double> rows(parts.values<double>().begin(), parts.values<double>().end());
+    std::vector<double> sum(own, 0);
+    for (std::size_t i = 0; i < rows.size(); ++i) sum[i % own] += rows[i];
+    const double size = std::max(vector_length(sum), least_length);
+    for (double& x : rows) x /= size;
+    parts = Tensor(parts.shape(), std::move(rows));
+  };
+  for (const SentenceModules::Step& step : modules.steps) {
+    if (step.dense.weight) {
+      parts = apply(step.dense, parts, 1);
+    } else {
+      divide();
+    }
+  }
+  if (modules.similarity == Similarity::cosine) divide();
+  return parts;
+}
+
 double similarity_of(Similarity rule, std::span<const double> a, std::span<const double> b) {
   double product = 0, squares = 0, sizes = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -356,6 +418,31 @@ Tensor SentenceModules::embedding(const Tensor& states) const {
   return {row, std::move(vector)};
 }
 
+bool SentenceModules::sums_over_tokens() const {
+  return (similarity == Similarity::cosine || similarity == Similarity::dot) &&
+         std::ranges::none_of(
+             steps, [](const Step& step) { return step.dense.bias || bool(step.function); });
+}
+
+Tensor SentenceModules::token_similarity(const std::vector<Tensor>& states) const {
+  std::vector<Tensor> parts;
+  std::size_t longest = 0;
+  for (const Tensor& own : states) {
+    parts.push_back(parts_of_tokens(*this, own));
+    longest = std::max(longest, own.shape()[1]);
+  }
+  const std::size_t rows = parts.front().shape()[0], batch = states.size();
+  std::vector<double> all(batch * rows * longest, 0);
+  for (std::size_t b = 0; b < batch; ++b) {
+    const Tensor products = apply(Linear{parts[b], {}}, parts.front(), 1);
+    const std::size_t columns = parts[b].shape()[0];
+    for (std::size_t i = 0; i < rows * columns; ++i) {
+      all[(b * rows + i / columns) * longest + i % columns] = products.values<double>()[i];
+    }
+  }
+  return {{batch, rows, longest}, std::move(all)};
+}
+
 Tensor SentenceModules::similarities(const Tensor& vectors) const {
   const Tensor numbers = vectors.converted(DType::float64);
   const std::size_t batch = vectors.shape()[0], width = vectors.shape()[1];
@@ -381,12 +468,6 @@ std::shared_ptr<const SentenceModules> read_sentence_modules(const std::filesyst
   std::string unknown;
   ModulesReader reader(folder, width, read, access);
   auto modules = reader.read(*list, unknown);
-  if (modules && reader.lowercases()) {
-    warnings.push_back(
-        translated("sentence-transformers makes texts small before it cuts "
-                   "them (\"do_lower_case\"), "
-                   "which is not done here: give them in small letters"));
-  }
   if (!unknown.empty()) {
     warnings.push_back(
         translated("sentence embeddings are not computed: the module {1}, or a rule of its, is not "

@@ -34,12 +34,20 @@ struct SentenceModules {
   Similarity similarity = Similarity::cosine;
   std::map<std::string, std::string> prompts;  ///< by their names
   std::string default_prompt;                  ///< name of one of them; empty = none
+  bool lowercases = false;                     ///< whether texts are made small before they are cut
   std::optional<std::size_t> longest;          ///< tokens that the library reads of a text
 
   /// E, of states of that width.
   std::size_t width(std::size_t states) const;
   /// The vector [1,E] of the states [1,L,D] of a text, computed in double precision.
   Tensor embedding(const Tensor& states) const;
+  /// Whether a similarity is a sum over the tokens of both texts: it is one of products, and what
+  /// follows the pooling adds nothing and bends nothing.
+  bool sums_over_tokens() const;
+  /// What each token of the first text (rows) and of another one (columns) gives to their
+  /// similarity, [B,L0,L] of the states [1,L,D] of each text, float64: cells of a text add up to
+  /// it. Texts that are shorter end in zeros. Of the largest numbers, each is its token's.
+  Tensor token_similarity(const std::vector<Tensor>& states) const;
   /// The similarities [B,B] of vectors [B,E]; of distances the negative.
   Tensor similarities(const Tensor& vectors) const;
 };

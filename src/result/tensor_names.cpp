@@ -19,7 +19,7 @@ struct Meaning {
   std::string_view rows = {}, columns = {};  // where these are no queries and keys
 };
 
-constexpr std::array<Meaning, 10> maps{
+constexpr std::array<Meaning, 11> maps{
     {{"weights", ""},
      {"pooled_weights", ""},
      {"dropped", to_translate("Attention weight (after dropout)")},
@@ -30,7 +30,9 @@ constexpr std::array<Meaning, 10> maps{
      {"rollout", to_translate("Share of the Input Token")},
      {"similarity", to_translate("Similarity"), to_translate("Picture"), to_translate("Text")},
      {"sentence_similarity", to_translate("Similarity"), to_translate("Text"),
-      to_translate("Text")}}};
+      to_translate("Text")},
+     {"token_similarity", to_translate("Part of the Similarity"), to_translate("Token of Text 0"),
+      to_translate("Token")}}};
 
 const Meaning* find(std::string_view name) {
   const std::size_t point = name.rfind('.');
@@ -54,6 +56,10 @@ std::pair<std::string, std::string> axes_of(std::string_view name) {
   const Meaning* const meaning = find(name);
   if (meaning == nullptr || meaning->rows.empty()) return {};
   return {translated(meaning->rows), translated(meaning->columns)};
+}
+
+bool has_rows_of_first_text(std::string_view name) {
+  return name == "token_similarity";
 }
 
 bool is_map(std::string_view name) {

@@ -26,6 +26,9 @@ TensorMeaning meaning_of(std::string_view name);
 /// else empty.
 std::pair<std::string, std::string> axes_of(std::string_view name);
 
+/// Whether rows of such a map are tokens of the first text, whatever its sample.
+bool has_rows_of_first_text(std::string_view name);
+
 /// Whether rows of a tensor of that name are queries and columns keys.
 bool is_map(std::string_view name);
 

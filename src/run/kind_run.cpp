@@ -165,6 +165,7 @@ void KindRun::compute(const Progress& progress) {
     report_.model->predictions = std::move(facts.predictions);
     report_.model->classifications = std::move(facts.classifications);
     report_.model->similarities = std::move(facts.similarities);
+    report_.model->token_similarity = std::move(facts.token_similarity);
   }
   check_only(options_, plan_, tensors_);
   report_.shapes = plan_.shapes;

@@ -253,6 +253,43 @@ std::string similarity_table(const ModelReport& model, std::size_t width) {
                width);
 }
 
+// Tokens with the largest parts of the similarity of the first text with another one, of both.
+std::string token_similarity_table(const ModelReport& model, std::size_t other) {
+  constexpr std::size_t most_tokens = 5;
+  const Shape& shape = model.token_similarity.shape();
+  const std::size_t rows = shape[1], columns = shape[2];
+  const auto cells =
+      model.token_similarity.values<double>().subspan(other * rows * columns, rows * columns);
+  std::string text = "\n" +
+                     translated("Similarity {1} of texts 0 and {2}, by their tokens",
+                                with_decimals(model.similarities[0][other], 4), other) +
+                     "\n";
+  TextTable table({{translated("text"), true}, {translated("token")}, {translated("part"), true}});
+  for (const std::size_t b : {std::size_t{0}, other}) {
+    const std::vector<std::string>& tokens = model.tokens[b];
+    std::vector<double> parts(tokens.size(), 0);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::size_t token = b == 0 ? i / columns : i % columns;
+      if (token < parts.size()) parts[token] += cells[i];
+    }
+    for (const std::size_t token : largest_of(parts, std::min(most_tokens, parts.size()))) {
+      table.add({std::to_string(b), tokens[token] + " (" + std::to_string(token) + ")",
+                 with_decimals(parts[token], 4)});
+    }
+  }
+  return text + table.text();
+}
+
+// The same for the first few texts.
+std::string token_similarity_tables(const ModelReport& model) {
+  constexpr std::size_t most_texts = 3;
+  std::string text;
+  if (!model.token_similarity) return text;
+  const std::size_t batch = std::min(model.tokens.size(), most_texts + 1);
+  for (std::size_t b = 1; b < batch; ++b) text += token_similarity_table(model, b);
+  return text;
+}
+
 // The tokens that follow the texts, and how fast they were generated.
 std::string generated(const ModelReport& model) {
   std::string text;
@@ -390,8 +427,8 @@ std::string text_of(const RunReport& report, std::size_t width) {
   if (const std::string others = others_of_map(report); !others.empty())
     text += "\n" + others + "\n";
   if (report.model) {
-    text += similarity_table(*report.model, width) + classes(*report.model) +
-            generated(*report.model) + predictions(*report.model);
+    text += similarity_table(*report.model, width) + token_similarity_tables(*report.model) +
+            classes(*report.model) + generated(*report.model) + predictions(*report.model);
   }
   if (!report.recovered.empty()) {
     text += "\n" + translated("Recovered from the embeddings") + "\n";

@@ -5,6 +5,8 @@
 
 #include <utf8proc.h>
 
+#include "support/utf8.hpp"
+
 namespace attn {
 namespace {
 
@@ -146,6 +148,28 @@ ShortText lower_case(char32_t c) {
   constexpr char32_t capital_dotted_i = 0x130, dot_above = 0x307;
   if (c == capital_dotted_i) return {{U'i', dot_above}, 2};
   return {{static_cast<char32_t>(utf8proc_tolower(number(c))), 0}, 1};
+}
+
+std::string lower_cased(std::string_view text) {
+  constexpr char32_t capital_sigma = 0x3A3, final_sigma = 0x3C2;
+  const auto is_letter = [](char32_t c) {
+    return is_category(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
+  };
+  std::string result;
+  bool behind_letter = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = next_character(text, at);
+    std::size_t next = at;
+    const bool goes_on = at < text.size() && is_letter(next_character(text, next));
+    if (c == capital_sigma && behind_letter && !goes_on) {
+      append_utf8(result, final_sigma);
+    } else {
+      const ShortText lower = lower_case(c);
+      for (std::size_t i = 0; i < lower.count; ++i) append_utf8(result, lower.characters[i]);
+    }
+    behind_letter = is_letter(c);
+  }
+  return result;
 }
 
 std::size_t decompose(char32_t c, bool compatibility,
