@@ -15,9 +15,9 @@ WeightPurpose purpose_of(const std::string& name, const std::string& place) {
 using enum WeightPurpose;
 
 constexpr auto norms = std::to_array<WeightPurpose>(
-    {embedding_norm, query_norm, key_norm, before_attention, after_attention, after_attention_sum,
-     before_cross, after_cross, after_cross_sum, before_feed_forward, after_feed_forward,
-     after_feed_forward_sum, final_norm, relative_norm});
+    {embedding_norm, token_norm, query_norm, key_norm, before_attention, after_attention,
+     after_attention_sum, before_cross, after_cross, after_cross_sum, before_feed_forward,
+     after_feed_forward, after_feed_forward_sum, final_norm, relative_norm});
 
 constexpr auto projections = std::to_array<WeightPurpose>(
     {embedding_projection, output_projection, query, key, value, query_key_value, output,

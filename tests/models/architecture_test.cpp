@@ -248,7 +248,7 @@ TEST_CASE("the language part of a larger model may leave sizes to its family") {
   CHECK(mistral.kv_heads == 4);
   CHECK(refusal_of(R"({"model_type": "llama", "vocab_size": 32064})") ==
         "the configuration does not give the width\n"
-        "  help:  it is looked for under hidden_size, n_embd, n_embed, d_model, dim");
+        "  help:  it is looked for under hidden_size, n_embd, n_embed, d_model, dim, emb_dim");
 }
 
 TEST_CASE("numbers of a configuration that are no sizes divide by nothing and turn nothing") {
