@@ -372,11 +372,17 @@ class GivenCommand {
     } else if (flag.optional_value) {
       app_->add_option_function<std::vector<std::string>>(
               spelling(flag),
-              [&texts](const std::vector<std::string>& values) {
-                texts.one = values.empty() ? "" : values.front();
+              [&texts, repeats = flag.repeats](const std::vector<std::string>& values) {
+                if (repeats) {
+                  texts.several = values.empty() ? std::vector<std::string>{""} : values;
+                } else {
+                  texts.one = values.empty() ? "" : values.front();
+                }
               })
           ->type_name(flag.value)
-          ->expected(0, 1);
+          ->expected(0, 1)
+          ->multi_option_policy(flag.repeats ? CLI::MultiOptionPolicy::TakeAll
+                                             : CLI::MultiOptionPolicy::Throw);
     } else if (flag.repeats) {
       app_->add_option(spelling(flag), texts.several)
           ->type_name(flag.value)
