@@ -35,16 +35,14 @@ void check_axes(const Tensor& tensor, const char* name, const char* axes = seque
                                  tensor.rank() == 1 ? translated(" axis") : translated(" axes")),
                       where, translated("give it 2 to 4 axes: {1}", axes));
   }
-  for (const std::size_t size : tensor.shape()) {
-    if (size == 0) {
-      throw input_error(
-          translated("{1} has an axis of size 0", described(name, tensor)), where,
-          &size == &tensor.shape()[tensor.rank() - 2] && (where == "/key" || where == "/value")
-              ? translated("give at least one key: without any there are no weights "
-                           "to show, and PyTorch's output is zeros")
-              : translated("give every axis at least one element"));
-    }
-  }
+  const Shape shape = tensor.shape();
+  const auto empty = std::ranges::find(shape, 0U);
+  if (empty == shape.end()) return;
+  const bool no_keys = empty == shape.end() - 2 && (where == "/key" || where == "/value");
+  throw input_error(translated("{1} has an axis of size 0", described(name, tensor)), where,
+                    no_keys ? translated("give at least one key: without any there are no weights "
+                                         "to show, and PyTorch's output is zeros")
+                            : translated("give every axis at least one element"));
 }
 
 void check_same_rank(const Tensor& first, const char* first_name, const Tensor& second,
