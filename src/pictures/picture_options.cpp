@@ -79,7 +79,7 @@ constexpr auto option_rows = std::to_array<Row>({
      tensors & ~of({mask, stages})},
     {{"MapSelection::chosen_samples"},
      [](Chosen r) { return r.sample != 0 || r.maps.selection.chosen_samples; },
-     tensors},
+     tensors | splits},
     {{"MapSelection::chosen_samples", "mean, max"},
      [](Chosen r) { return samples_together(r.maps.selection); },
      tensors & ~of({mask, overlay})},

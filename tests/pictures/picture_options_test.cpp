@@ -133,17 +133,24 @@ class Inputs {
     folder_.write("steps.labels.json",
                   R"({"query":)" + named(length + 2) + R"(,"key":)" + named(length + 2) + "}");
     const std::string places = R"("embedding","0.0","0.1","0.feed_forward")";
-    folder_.write(
-        "why.json",
-        R"({"format":1,"attention":"model","labels":{"query":)" + named(5) + R"(,"key":)" +
-            named(5) + R"(},"why":{"head":"1.0","pairs":[[4,0],[4,3]],"query_parts":[)" + places +
-            R"(],"key_parts":[)" + places +
-            R"(],"weights":[0.2,0.8],"positions":[0,1,2,3,4],)"
-            R"("strongest":[[],[0,0,1,2,2],[0,1,1,1,3],[]]},)"
-            R"("contribution":{"position":4,"token":3,"text":" a","logit":2.5,"parts":[)" +
-            places + R"(,"1.0","1.1"],"heads":["0.0","0.1","1.0","1.1"]},"tensors":{)" +
-            "\"why.scores\":" + numbers({2, 4, 4}, 41) + ",\"contribution.parts\":" +
-            numbers({6}, 42) + ",\"contribution.tokens\":" + numbers({4, 5}, 43) + "}}");
+    const std::string why = R"({"head":"1.0","pairs":[[4,0],[4,3]],"query_parts":[)" + places +
+                            R"(],"key_parts":[)" + places +
+                            R"(],"weights":[0.2,0.8],"positions":[0,1,2,3,4],)"
+                            R"("strongest":[[],[0,0,1,2,2],[0,1,1,1,3],[]]})";
+    const std::string contribution =
+        R"({"position":4,"token":3,"text":" a","logit":2.5,"parts":[)" + places +
+        R"(,"1.0","1.1"],"heads":["0.0","0.1","1.0","1.1"]})";
+    std::string splits;
+    for (std::size_t text = 0; text < 2; ++text) {
+      const std::string prefix = "\"texts." + std::to_string(text) + ".";
+      splits += (text > 0 ? "," : "") + prefix + "why.scores\":" + numbers({2, 4, 4}, 41 + text) +
+                "," + prefix + "contribution.parts\":" + numbers({6}, 43 + text) + "," + prefix +
+                "contribution.tokens\":" + numbers({4, 5}, 45 + text);
+    }
+    folder_.write("why.json", R"({"format":1,"attention":"model","labels":{"query":)" + named(5) +
+                                  R"(,"key":)" + named(5) + R"(},"why":[)" + why + "," + why +
+                                  R"(],"contribution":[)" + contribution + "," + contribution +
+                                  R"(],"tensors":{)" + splits + "}}");
     folder_.write("sizes.json", R"({"shapes":{"query":[2,3,4],"key":[2,5,4],"value":[2,5,6],)"
                                 R"("output":[2,3,6],"weights":[2,3,5]}})");
     std::filesystem::create_directory(folder_ / "corpus");
