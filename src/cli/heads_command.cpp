@@ -242,7 +242,7 @@ void add_analyses(Flags& flags, HeadsOptions& options) {
                       "those of layers at each position (default heads)"),
            [&](std::size_t at) { options.sweep.push_back(patched_parts()[at].part); });
   flags.toggle("--by-position", options.by_position,
-               translated("Patch parts of heads at each position by itself"));
+               translated("Patch parts of heads at one position at a time"));
   flags
       .add("--paths", "END,…",
            translated("With --patch and without --at: patch each path from a head to the logits or "

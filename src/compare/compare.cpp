@@ -512,7 +512,7 @@ void warn_of_options_in_vain(const CompareRequest& request, Comparison& comparis
   if (request.seen_only && !left_out) {
     comparison.warnings.push_back(
         translated("{1} has no effect: neither \"allowed\" nor \"lse\" nor \"weights\" beside a "
-                   "tensor tells of a query without keys",
+                   "tensor says that a query has no keys",
                    "CompareRequest::seen_only"));
   }
 }

@@ -258,7 +258,7 @@ void add_linear_attention(DocumentParts& parts, const LinearRule& rule, const st
         translated("\"{1}\" and \"{2}\" cannot both be given", name, "linear_attention"),
         std::string("/") + name,
         translated("leave one of them out: linear attention sees the keys up to each query, and "
-                   "its weights are no softmax"));
+                   "its weights are not those of a softmax"));
   }
   AttentionRequest request{parts.options, score_of(parts.plan.kind)};
   *sequences_of(request.score) = parts.states;

@@ -156,7 +156,8 @@ void read_ablation(const JsonValue& root, bool special_tokens, ModelRequest& req
   const JsonValue* over = root.find("ablate_over");
   if (over == nullptr) return;
   if (options.ablation == Ablation::zero) {
-    throw input_error(translated("zeros are no means over texts"), "/ablate_over",
+    throw input_error(translated("there are no means over texts where zeros are written"),
+                      "/ablate_over",
                       translated("choose a mean by DocumentOptions::ablate, or leave it out"));
   }
   if (request.folder->architecture.encoder_decoder() || request.folder->architecture.vision) {
@@ -222,8 +223,8 @@ std::vector<std::string> changes_of(const ModelRequest& request) {
   if (const auto& off = request.options.heads_off; !off.empty()) {
     changes.push_back(
         request.options.ablation == Ablation::zero
-            ? translated("Changed: zeros in the place of the output of {1}.", listed(off))
-            : translated("Changed: means in the place of the output of {1}.", listed(off)));
+            ? translated("Changed: zeros instead of the output of {1}.", listed(off))
+            : translated("Changed: means instead of the output of {1}.", listed(off)));
   }
   if (const auto& patch = request.options.patch; patch && !patch->at.empty()) {
     changes.push_back(translated("Changed: {1} comes from another text.", listed(patch->at)));

@@ -344,7 +344,7 @@ class LayerWalk {
     }
     if (experts.before_router) {
       to_.paragraph(
-          translated("The router reads the state behind a norm of its own, which is x here. What "
+          translated("The router reads the state after a norm of its own, which is x here. What "
                      "the experts read and make, and what the feed-forward of all tokens does, has "
                      "norms too."));
     }

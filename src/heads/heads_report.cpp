@@ -181,8 +181,8 @@ std::string paths_text(const HeadPatches& patches, std::optional<std::size_t> to
   }
   std::string text = translated(
       "\nDirect paths patched from the other text, one at a time, all other heads and "
-      "feed-forwards "
-      "as they were up to their ends: the logit of {1} minus that of {2}, {3} in the text and {4} "
+      "feed-forwards unchanged up to their ends: the logit of {1} minus that of {2}, {3} in the "
+      "text and {4} "
       "in the other\n\n{5}",
       quoted(patches.token), quoted(patches.other), with_decimals(patches.own, 4),
       with_decimals(patches.source, 4), table.text());

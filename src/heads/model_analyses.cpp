@@ -300,7 +300,7 @@ PathChoice ends_of_paths(const HeadsOptions& asked, const Architecture& model) {
     }
     const auto head = ModelPlace::parse(name);
     if (!head || !head->is_head() || head->stack != last_stack_of(model)) {
-      throw input_error(translated("{1} is no end of a path", in_quotes(name)), field,
+      throw input_error(translated("{1} cannot be the end of a path", in_quotes(name)), field,
                         translated("give LAYER.HEAD, both from 0, or logits"));
     }
     check_head(model, *head, field);

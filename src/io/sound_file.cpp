@@ -75,7 +75,7 @@ Sound decode_sound(std::span<const std::byte> file, const Limits& limits) {
   SF_INFO info = {};
   const std::unique_ptr<SNDFILE, CloseSound> sound(open_virtual(&reading, SFM_READ, &info, &bytes));
   if (!sound || info.channels < 1 || info.samplerate < 1) {
-    throw input_error(translated("this is no sound that libsndfile reads: {1}",
+    throw input_error(translated("libsndfile cannot read this as a sound: {1}",
                                  printable(error_text(sound.get()))),
                       "", translated("give a WAV or FLAC file"));
   }
