@@ -38,7 +38,7 @@ TEST_CASE("a file that grows beyond what may be written is not there") {
       shell(limited + "exec \"$ATTN\" run a.json --plots none --out r", folder.path());
   CHECK(run.exit_code == 4);
   CHECK(run.errors ==
-        "attn-cli: cannot write \"r/result.json\": File too large\n"
+        "attn-cli: cannot write \"r/result.json\": File too large\n  where: --out\n"
         "  help:  raise the limit of file sizes (ulimit -f), or write less\n");
   CHECK(files_below(folder / "r") == 0);
 
@@ -106,7 +106,8 @@ TEST_CASE(
     const bool item = place.starts_with("l.");
     errors += "attn-cli: " + (item ? place + ": " : "") + "cannot write \"" +
               (item ? "disk/b/" + place + "/result.json" : place) +
-              "\": No space left on device\n  help:  free some space, or write to another disk\n";
+              "\": No space left on device\n" + (item ? "" : "  where: --out\n") +
+              "  help:  free some space, or write to another disk\n";
   }
   CHECK(run.errors == errors);
 }
@@ -122,7 +123,7 @@ TEST_CASE("a summary that cannot be written ends a batch") {
       "cat",
       folder.path());
   CHECK(run.output ==
-        "attn-cli: cannot write \"r/summary.jsonl\": File too large\n"
+        "attn-cli: cannot write \"r/summary.jsonl\": File too large\n  where: --out\n"
         "  help:  free some space, then go on with --resume\nexit 4\n");
 }
 
@@ -180,7 +181,7 @@ TEST_CASE("a folder that cannot be written to is told") {
       shell(user + "\"$ATTN\" batch a.json --plots none --out locked", folder.path());
   CHECK(batch.exit_code == 4);
   CHECK(batch.errors ==
-        "attn-cli: cannot write \"locked/summary.jsonl\": Permission denied\n"
+        "attn-cli: cannot write \"locked/summary.jsonl\": Permission denied\n  where: --out\n"
         "  help:  check the permissions of the folder and the file\n");
   fs::permissions(folder / "locked", fs::perms::owner_all);
 }

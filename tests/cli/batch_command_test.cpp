@@ -284,7 +284,7 @@ TEST_CASE("summaries are not joined over the one that a batch appends to") {
       folder.path());
   CHECK(outcome.output == "4\n0\n0\n");
   CHECK(outcome.errors ==
-        "attn-cli: another batch is writing \"r/summary.jsonl\"\n"
+        "attn-cli: another batch is writing \"r/summary.jsonl\"\n  where: --merge\n"
         "  help:  wait for it to end, or write into another folder\n");
   const std::string summary = read_text(folder / "r/summary.jsonl");
   CHECK(std::count(summary.begin(), summary.end(), '\n') == 2);

@@ -89,8 +89,8 @@ TEST_CASE("explain says the document's warnings on standard error, --quiet nothi
   const std::string document = R"({"attention":"sdpa","query":[[1]],"mask":{"global":[0]}})";
   const Outcome loud = attn_cli({"explain", "-"}, ".", document);
   CHECK(loud.errors ==
-        "attn-cli: warning: mask.global has no effect without a window: every position sees and "
-        "is seen anyway\n");
+        "attn-cli: warning: mask.global has no effect without a window: it acts on what "
+        "a window hides\n");
   const Outcome quiet = attn_cli({"explain", "-", "--quiet"}, ".", document);
   CHECK(quiet.exit_code == 0);
   CHECK(quiet.output.empty());

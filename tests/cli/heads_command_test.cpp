@@ -208,7 +208,7 @@ TEST_CASE("of a corpus only statistics are read, of its texts as they are") {
   write_text(folder / "texts.txt", "the peace of the world\n");
   const std::string statistics = "of a corpus only statistics are read",
                     answers = "a corpus is read as it is, without answers",
-                    patches = "a corpus is read as it is, without parts of another text",
+                    patches = "the lines of a corpus have the texts that parts are taken from",
                     texts = "the corpus has the texts", one_text = "leave it out, or read one text";
   struct Refused {
     std::vector<std::string> words;
@@ -459,7 +459,8 @@ TEST_CASE("a corpus of pairs has means of sweeps and of contributions, which sha
         {"heads", "--model", speeches, "--text", pair.text, "--patch", pair.other, "--logit",
          pair.answer, "--against-logit", pair.wrong, "--dtype", "float64", "--json"},
         folder.path());
-    for (const auto& head : nlohmann::json::parse(one.output)["patches"]["heads"]) {
+    const nlohmann::json told = nlohmann::json::parse(one.output);
+    for (const auto& head : told["patches"]["heads"]) {
       if (head["layer"] == "1" && head["head"] == 1) effects.push_back(head["effect"]);
     }
   }
@@ -623,7 +624,7 @@ TEST_CASE("a lens follows a named token through all states, and losses are those
   CHECK(states[0]["state"] == "embedding");
   CHECK(states[1]["state"] == "0.attention");
   CHECK(states[8]["state"] == "3.residual");
-  CHECK(json_of({"loss"})["losses"][0].size() == 4);
+  CHECK(json_of({"loss"})["losses"][0].size() == 7);
   std::vector<std::string> unnamed = words;
   unnamed.insert(unnamed.end(), {"lens", "--logit"});
   CHECK(attn_cli(unnamed).errors ==

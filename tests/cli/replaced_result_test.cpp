@@ -129,7 +129,7 @@ TEST_CASE("a run that cannot write leaves the older result as it was") {
       folder.path());
   CHECK(failed.exit_code == 4);
   CHECK(failed.errors ==
-        "attn-cli: cannot write \"r/weights.npy\": File too large\n"
+        "attn-cli: cannot write \"r/weights.npy\": File too large\n  where: --out\n"
         "  help:  raise the limit of file sizes (ulimit -f), or write less\n");
   CHECK((contents_of(folder / "r") == before));
 }

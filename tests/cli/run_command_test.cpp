@@ -33,7 +33,8 @@ TEST_CASE("tensors from a pipe are computed, and their page is titled by what it
     const std::vector<std::string> run{"run",     "-",       "--causal", "--scale", "0",
                                        "--plots", "heatmap", "--out",    "out"};
     const Outcome piped = attn_cli(run, folder.path(), bytes);
-    CHECK(piped.errors == "");
+    CHECK(piped.errors ==
+          "attn-cli: warning: \"scale\" is 0: all scores are 0 before biases are added\n");
     CHECK(piped.output.starts_with(
         "scaled_dot_product attention, float32, of standard input\n\nShapes\n  query    [2,2]\n"));
     CHECK(piped.output.find("  0  1.00  0.00\n  1  0.50  0.50\n") != std::string::npos);
@@ -109,7 +110,7 @@ Output of sample 0 (rows: queries, columns: components)
 TEST_CASE("a picture that cannot be made leaves the others, and its error says which it is") {
   const TemporaryFolder folder;
   const std::string error =
-      "attn-cli: the picture would be 50573 × 48042 pixels large\n"
+      "attn-cli: the picture would be 50602 × 48042 pixels large\n"
       "  where: heatmap.png\n"
       "  help:  ask for a smaller figure size or fewer dots per inch\n";
   const Outcome run =

@@ -129,6 +129,7 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
         "  help:  check the name, and the folder it is looked for in\n");
   fails({"doc.json", "--against", "none.json"}, 4,
         "attn-cli: cannot open \"none.json\": No such file or directory\n"
+        "  where: --against\n"
         "  help:  check the name, and the folder it is looked for in\n");
   fails({"maps.json", "--name", "weight"}, 3,
         "attn-cli: there is no tensor \"weight\"\n"
@@ -136,7 +137,7 @@ TEST_CASE("what view cannot show is an error that leaves no file") {
         "  help:  did you mean \"weights\"?\n");
   fails({"maps.json", "--heads", "2"}, 3,
         "attn-cli: there is no head 2: there are 2 heads\n"
-        "  where: --head\n"
+        "  where: --heads\n"
         "  help:  give 0 to 1\n");
   fails({"maps.json", "--color-range", "shared"}, 2,
         "attn-cli: invalid value \"shared\" for --color-range\n"

@@ -277,8 +277,8 @@ TEST_CASE("what cannot be split is refused by the flag that asks for it") {
         "2\n");
   CHECK(refused_with(3, {"run", "-", "--why", "0.0"}, ".",
                      R"({"attention": "softmax", "scores": [[1, 2]], "value": [[1], [2]]})") ==
-        "attn-cli: \"why\" has no meaning for softmax attention\n  where: --why\n  help:  leave it "
-        "out, or choose \"model\", which takes a checkpoint folder\n");
+        "attn-cli: \"why\" has no meaning for softmax attention\n  where: --why\n  help:  it is for "
+        "models: leave it out, or give the folder of one with --model and a text with --text\n");
 }
 
 TEST_CASE("explain --why says what wrote the parts of a score, in both languages") {

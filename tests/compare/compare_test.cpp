@@ -350,7 +350,7 @@ TEST_CASE("options that change nothing of what is compared are told, or refused"
   CHECK(warnings(seen) ==
         std::vector<std::string>{
             "CompareRequest::seen_only has no effect: neither \"allowed\" nor \"lse\" nor "
-            "\"weights\" beside a tensor tells of a query without keys"});
+            "\"weights\" beside a tensor says that a query has no keys"});
   axes.maps.axes = {attn::MapAxis::query, attn::MapAxis::key};
   CHECK(warnings(axes) == std::vector<std::string>{"MapRequest::axes has no effect: no tensor that "
                                                    "is compared has 2 axes"});

@@ -165,7 +165,7 @@ TEST_CASE("what does not go with linear attention is a problem at its place") {
   CHECK(problem(R"("linear_attention":{},"mask":{"causal":true})") ==
         "\"mask\" and \"linear_attention\" cannot both be given\n  where: doc.json, /mask\n"
         "  help:  leave one of them out: linear attention sees the keys up to each query, and its "
-        "weights are no softmax");
+        "weights are not those of a softmax");
   CHECK(problem(R"("linear_attention":{"decay":{"ones":[3,3]}})") ==
         "decay [3,3] does not fit: expected [B,3,1] or [B,3,2]\n"
         "  where: doc.json, /linear_attention/decay\n"

@@ -404,7 +404,8 @@ TEST_CASE("splits that a model or a text cannot have are refused at their keys")
       "there is no query 2: the text has 2 tokens\n  where: doc.json, /why/query\n  help:  give 0 "
       "to 1");
   CHECK(problem(R"("ablate_over": ["a"])") ==
-        "zeros are no means over texts\n  where: doc.json, /ablate_over\n  help:  choose a mean by "
+        "there are no means over texts where zeros are written\n  where: doc.json, /ablate_over\n  "
+        "help:  choose a mean by "
         "DocumentOptions::ablate, or leave it out");
 }
 

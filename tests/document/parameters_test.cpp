@@ -259,9 +259,9 @@ TEST_CASE("a gated feed-forward needs its third Linear") {
   CHECK(problems_of(encoder(gated, R"("activation":"reglu",)")).empty());
   CHECK(problems_of(encoder(encoder_layer(), R"("activation":"relu2",)")).empty());
   CHECK(problems_of(encoder(gated, R"("activation":"quick_gelu",)")) ==
-        "linear3.weight has no meaning for this activation\n"
+        "unknown parameter \"linear3.weight\"\n"
         "  where: doc.json, /parameters/linear3.weight\n"
-        "  help:  leave it out, or choose a gated activation: swiglu, geglu, geglu_tanh, reglu");
+        "  help:  did you mean \"linear1.weight\"?");
 }
 
 TEST_CASE("layers of a file that are not computed are a warning") {

@@ -272,7 +272,7 @@ TEST_CASE("every part that hides keys has its words") {
 TEST_CASE("every option of a document is one of its keys") {
   attn::DocumentOptions options;
   // Naming every member makes a new one an error here until it is set too.
-  auto& [input, model, architecture, adapter, texts, images, layers, logits, why, why_query,
+  auto& [input, model, architecture, adapter, texts, images, sounds, layers, logits, why, why_query,
          why_key, logit, against_logit, heads_off, ablate, ablate_over, patch, patch_at, generate,
          continued, parts, parts_between_special_tokens, prompt, truncate, chat, token_ids,
          attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight,
@@ -284,6 +284,7 @@ TEST_CASE("every option of a document is one of its keys") {
   model = adapter = architecture = gradient = "a";
   texts = {{"a", "b"}};
   images = {"a"};
+  sounds = {"a"};
   layers = {{0}};
   logits = causal = true;
   why = "0.0";
@@ -312,11 +313,11 @@ TEST_CASE("every option of a document is one of its keys") {
   const std::vector<attn::Setting> settings = attn::settings(options, unchanged);
   // All members but input, threads, files and an observer are settings.
   constexpr std::size_t members = std::tuple_size_v<decltype(std::tie(
-      input, model, architecture, adapter, texts, images, layers, logits, why, why_query, why_key,
-      logit, against_logit, heads_off, ablate, ablate_over, patch, patch_at, generate, continued,
-      parts, parts_between_special_tokens, prompt, truncate, chat, token_ids, attention, dtype,
-      heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient, threads,
-      files, generated))>;
+      input, model, architecture, adapter, texts, images, sounds, layers, logits, why, why_query,
+      why_key, logit, against_logit, heads_off, ablate, ablate_over, patch, patch_at, generate,
+      continued, parts, parts_between_special_tokens, prompt, truncate, chat, token_ids, attention,
+      dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient,
+      threads, files, generated))>;
   CHECK(settings.size() == members - 4);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);

@@ -30,7 +30,7 @@ TEST_CASE("circuits are reported with tokens, and refused where there are none")
         "\"2.0\" names no head\n  where: CircuitsOptions::heads\n  help:  give LAYER.HEAD, both "
         "from 0");
   options.tokens.clear();
-  CHECK(error_from([&] { read_circuits(options); }) ==
+  CHECK(error_from([&] { read_circuits(options); }, ErrorKind::usage) ==
         "rows of circuits are those of tokens\n  where: CircuitsOptions::heads\n  help:  add "
         "CircuitsOptions::tokens, or leave it out");
   options.heads.clear();

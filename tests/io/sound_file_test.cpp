@@ -61,7 +61,7 @@ TEST_CASE("sound files: FLAC gives the samples that were written") {
 TEST_CASE("sound files: others, empty and long ones are refused") {
   const std::string text = "this is a text";
   CHECK(error_from([&] { decode_sound(std::as_bytes(std::span(text)), {}); }) ==
-        "this is no sound that libsndfile reads: Format not recognised.\n"
+        "libsndfile cannot read this as a sound: Format not recognised.\n"
         "  help:  give a WAV or FLAC file");
   CHECK(error_from([] { decode_sound(wav(1, 8000, {}), {}); }) ==
         "the sound is empty\n  help:  give another file");
