@@ -426,21 +426,21 @@ bool SentenceModules::sums_over_tokens() const {
 
 Tensor SentenceModules::token_similarity(const std::vector<Tensor>& states) const {
   std::vector<Tensor> parts;
-  std::size_t longest = 0;
+  std::size_t most_tokens = 0;
   for (const Tensor& own : states) {
     parts.push_back(parts_of_tokens(*this, own));
-    longest = std::max(longest, own.shape()[1]);
+    most_tokens = std::max(most_tokens, own.shape()[1]);
   }
   const std::size_t rows = parts.front().shape()[0], batch = states.size();
-  std::vector<double> all(batch * rows * longest, 0);
+  std::vector<double> all(batch * rows * most_tokens, 0);
   for (std::size_t b = 0; b < batch; ++b) {
     const Tensor products = apply(Linear{parts[b], {}}, parts.front(), 1);
     const std::size_t columns = parts[b].shape()[0];
     for (std::size_t i = 0; i < rows * columns; ++i) {
-      all[(b * rows + i / columns) * longest + i % columns] = products.values<double>()[i];
+      all[(b * rows + i / columns) * most_tokens + i % columns] = products.values<double>()[i];
     }
   }
-  return {{batch, rows, longest}, std::move(all)};
+  return {{batch, rows, most_tokens}, std::move(all)};
 }
 
 Tensor SentenceModules::similarities(const Tensor& vectors) const {
