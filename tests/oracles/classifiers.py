@@ -26,7 +26,12 @@ TASKS = {name: getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES") for nam
 ELSEWHERE = {
     "DeiTForImageClassificationWithTeacher": "two heads",
     "ViTMSNForImageClassification": "its file has tensors behind a prefix and others without it",
-}
+    "CTRLForSequenceClassification": "its head has the name of an encoder's",
+} | {name: "its head is a summary of the sequence" for name in (
+    "XLMForSequenceClassification", "FlaubertForSequenceClassification", "XLMForMultipleChoice", "FlaubertForMultipleChoice")
+} | {name: "its head is of a class of its own" for name in ("XLMForQuestionAnsweringSimple", "FlaubertForQuestionAnsweringSimple")
+} | {name: "some tokens see all others" for name in (
+    "LongformerForSequenceClassification", "LongformerForQuestionAnswering", "LongformerForMultipleChoice")}
 
 def classes():
     """By its name the task and the family of each class."""
