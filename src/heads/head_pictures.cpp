@@ -261,7 +261,8 @@ void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictur
 void add_paths(const HeadsOptions& options, const HeadPatches& patches, Pictures& pictures) {
   std::vector<AttentionHeads> direct;
   std::map<std::string, std::map<std::pair<std::string, std::string>, double>> ends;
-  std::vector<std::string> from, to;  // in the order of the paths
+  std::vector<std::string> from;                       // in the order of the paths
+  std::map<std::string, std::vector<std::string>> to;  // of each input
   const auto note = [](std::vector<std::string>& names, const std::string& name) {
     if (std::ranges::count(names, name) == 0) names.push_back(name);
   };
@@ -269,7 +270,7 @@ void add_paths(const HeadsOptions& options, const HeadPatches& patches, Pictures
     const double effect = path.difference - patches.own;
     if (!path.input.empty()) {
       note(from, path.from);
-      note(to, path.to);
+      note(to[path.input], path.to);
       ends[path.input][{path.from, path.to}] = effect;
       continue;
     }
@@ -282,32 +283,34 @@ void add_paths(const HeadsOptions& options, const HeadPatches& patches, Pictures
                  layers_by_heads(direct, 0, translated("Direct Effect of Each Head on the Logits"),
                                  false, options, translated("Effect in Logits")));
   }
-  std::ranges::sort(to, {}, [](const std::string& name) {
-    const ModelPlace place = ModelPlace::parse(name).value();
-    return std::pair(place.layer, place.head);
-  });
   for (const auto& [input, effects] : ends) {
+    std::vector<std::string>& receivers = to[input];
+    std::ranges::sort(receivers, {}, [](const std::string& name) {
+      const ModelPlace place = ModelPlace::parse(name).value();
+      return std::pair(place.layer, place.head);
+    });
     Heatmap heatmap;
     std::vector<double> numbers;
     std::vector<std::uint8_t> allowed;
     for (const std::string& sender : from) {
-      for (const std::string& receiver : to) {
+      for (const std::string& receiver : receivers) {
         const auto found = effects.find({sender, receiver});
         allowed.push_back(found == effects.end() ? 0 : 1);
         numbers.push_back(found == effects.end() ? 0 : found->second);
       }
     }
-    heatmap.weights = Tensor({from.size(), to.size()}, std::move(numbers));
-    heatmap.allowed = Tensor({from.size(), to.size()}, std::move(allowed));
+    heatmap.weights = Tensor({from.size(), receivers.size()}, std::move(numbers));
+    heatmap.allowed = Tensor({from.size(), receivers.size()}, std::move(allowed));
     heatmap.any_numbers = true;
     heatmap.query_labels = from;
-    heatmap.key_labels = to;
+    heatmap.key_labels = receivers;
     PlotOptions plot = options.plot;
     const std::string title = input == "query" ? translated("Paths to the Queries of Later Heads")
                               : input == "key" ? translated("Paths to the Keys of Later Heads")
                                                : translated("Paths to the Values of Later Heads");
     plot.figure.title = plot.figure.title.value_or(title);
-    plot.figure.xlabel = plot.figure.xlabel.value_or(translated("To Head"));
+    plot.figure.xlabel = plot.figure.xlabel.value_or(input == "query" ? translated("To Head")
+                                                                      : translated("To Key Head"));
     plot.figure.ylabel = plot.figure.ylabel.value_or(translated("From Head"));
     plot.colors.bar_label = plot.colors.bar_label.value_or(translated("Effect in Logits"));
     pictures.add("heads.paths." + input, draw_heatmap(heatmap, plot.heatmap(), options.format));
