@@ -56,6 +56,13 @@ std::vector<Command> commands();
 /// the nearest known flag or command.
 std::function<int()> parse_arguments(int count, const char* const* words);
 
+/// Whether a word of the command line is "-" or names an existing file.
+bool is_file(const std::string& word);
+
+/// Checks the words after the name of a command. Throws Error(usage) for values that are missing,
+/// follow a switch, or are several where one is taken, and for flags that are given twice.
+void check_values(const std::vector<std::string>& words, const Command& called);
+
 /// Help for a flag that a command does not take, of those with `names`. `command`, "attn-cli run",
 /// is empty where none is given.
 std::string advice(const std::string& flag, const std::vector<std::string_view>& names,

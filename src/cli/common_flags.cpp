@@ -9,6 +9,7 @@
 #include "attn/cpu.hpp"
 #include "attn/language.hpp"
 
+#include "cli/map_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
 #include "cli/process.hpp"

@@ -156,6 +156,12 @@ class Flags : public std::vector<Flag> {
   FlagGroup group_ = FlagGroup::input;
 };
 
+/// Lets shells complete the names of a table.
+template <class Table>
+void complete(Flag& flag, const Table& table) {
+  for (const auto& row : table) flag.words.emplace_back(row.name);
+}
+
 /// Makes the flags append their names and the texts they are given to `words`, which must outlive
 /// them.
 void record(Flags& flags, std::vector<std::string>& words);

@@ -12,6 +12,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
+#include "cli/map_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
 #include "cli/process.hpp"

@@ -527,14 +527,13 @@ TEST_CASE("heads patches every head from another text") {
                                  "--patch",
                                  "The peace of the nation",
                                  "--logit-difference",
-                                 " of,2",
+                                 "\" of\",\" the\"",
                                  "--out",
                                  "h",
                                  "--plots",
                                  "heads",
                                  "--dpi",
                                  "60"};
-  words[8] = "\" of\",\" the\"";
   const Outcome outcome = attn_cli(words, folder.path());
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 0);
