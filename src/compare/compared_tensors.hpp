@@ -96,6 +96,18 @@ std::optional<double> agreeing_factor(const Tensor& a, const Tensor& b, Toleranc
 std::vector<double> error_quantiles(const Tensor& a, const Tensor& b,
                                     const std::vector<double>& shares, std::size_t left_out = 0);
 
+/// Compares the elements of two tensors of one shape, within the tolerances of the request, and
+/// puts into `comparison` how they differ and the outcome. `left_out` of them are zeros in both and
+/// do not count.
+void compare_elements(const Tensor& a, const Tensor& b, const CompareRequest& request,
+                      std::size_t left_out, TensorComparison& comparison);
+
+/// Puts into `comparison`, whose name, types and outcome are known, what may have made the elements
+/// differ: another order of axes, joined heads, a factor, the rounding of a type, some positions
+/// alone.
+void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& request,
+                        TensorComparison& comparison);
+
 /// Whether each query, in row-major order of its axes, sees no key.
 struct UnseenRows {
   Shape shape;  ///< of the axes: [B,H or 1,Lq], [H or 1,Lq] or [Lq]

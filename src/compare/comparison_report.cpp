@@ -197,7 +197,8 @@ std::string layout_of(const Shape& order) {
   return layout;
 }
 
-// What joins the heads of a NumPy array x of that shape: "x.swapaxes(1, 2).reshape(2, 5, 24)".
+// An expression that joins the heads of a NumPy array x of that shape:
+// "x.swapaxes(1, 2).reshape(2, 5, 24)".
 std::string joining_of(const Shape& shape) {
   const std::size_t rank = shape.size();
   std::string sizes =
