@@ -248,7 +248,7 @@ class KernelAttention {
 
   // Starts of the rows of a part of the keys, which are few enough to stay near.
   struct StoredKeys {
-    std::array<const T*, kernels::key_part + kernels::rows_behind> keys, values;
+    std::array<const T*, kernels::key_part + kernels::rows_beyond> keys, values;
   };
 
   kernels::KeyPart<T> part_of(std::size_t kv_head, std::size_t part, StoredKeys& stored) const {
@@ -258,7 +258,7 @@ class KernelAttention {
     key_.starts(batch, own, first, count, stored.keys.data());
     value_.starts(batch, own, first, count, stored.values.data());
     for (auto* const all : {&stored.keys, &stored.values}) {
-      std::fill_n(all->begin() + static_cast<std::ptrdiff_t>(count), kernels::rows_behind,
+      std::fill_n(all->begin() + static_cast<std::ptrdiff_t>(count), kernels::rows_beyond,
                   (*all)[count - 1]);
     }
     return {first, count, stored.keys.data(), stored.values.data()};

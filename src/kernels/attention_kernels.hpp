@@ -185,10 +185,10 @@ constexpr std::size_t partial_count(std::size_t queries, const HeadSizes& sizes)
 }
 
 /// Rows after the last one, which attend_keys() prefetches with the rows before them.
-constexpr std::size_t rows_behind = 8;
+constexpr std::size_t rows_beyond = 8;
 
 /// The keys [first, first + count) of a head as they are stored: their rows, [width] and
-/// [value_width] each, and `rows_behind` more of any.
+/// [value_width] each, and `rows_beyond` more of any.
 template <class T>
 struct KeyPart {
   std::size_t first, count;

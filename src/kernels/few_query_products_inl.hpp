@@ -124,7 +124,7 @@ struct NothingAhead {
 };
 
 // sums[i] += Σ_j factors[i][j · apart] rows[j] over up to `keys_at_a_time` rows, some vectors of
-// columns. Rows that are measured come from memory: those behind them are prefetched line by line.
+// columns. Rows that are measured come from memory: those after them are prefetched line by line.
 template <std::size_t queries, std::size_t vectors, std::size_t apart, class T, class Measured,
           class Ahead>
 HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::size_t count,
@@ -145,7 +145,7 @@ HWY_INLINE void add_columns(const T* const* factors, const T* const* rows, std::
     ahead.next();
     const T* const row = rows[j] + column;
     if constexpr (!std::is_same_v<Measured, Unmeasured>) {
-      const T* const behind = rows[j + rows_behind] + column;
+      const T* const behind = rows[j + rows_beyond] + column;
       for (std::size_t v = 0; v < vectors; ++v) hwy::Prefetch(behind + v * size);
     }
     V value[vectors];
@@ -290,7 +290,7 @@ HWY_INLINE void multiply_four(const T* const* q, const T* const* rows, std::size
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < keys_together; ++r) {
       const V key = part_of(rows[r]);
-      if constexpr (measures) hwy::Prefetch(rows[r + rows_behind] + at);
+      if constexpr (measures) hwy::Prefetch(rows[r + rows_beyond] + at);
       if constexpr (measures) squares[r] = hn::MulAdd(key, key, squares[r]);
 #pragma GCC unroll 4
       for (std::size_t i = 0; i < queries; ++i) {
