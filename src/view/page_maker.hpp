@@ -22,6 +22,8 @@
 
 namespace attn {
 
+struct Plan;
+
 /// The page's own files, as they were when the program was built.
 struct PageSource {
   std::string_view skeleton;  ///< with {{language}}, {{head}} and {{data}} where these belong
@@ -152,5 +154,15 @@ class PageMaker {
   std::size_t most_keys_ = 0;                           ///< of a map
   std::size_t vector_bytes_ = 0, without_vectors_ = 0;  ///< the last counts attentions
 };
+
+/// Splits the scores of heads in every sample, and hands them to the page. `heads`: as
+/// ViewOptions::why. The plan has a model. Throws Error as split() does, and Error(usage) for heads
+/// of layers that are left out and for more scores than a page keeps.
+void put_score_parts(const Plan& plan, const std::string& heads, PageMaker& page);
+
+/// Splits the logits of the tokens that follow each text of a plan's model, and of the likeliest
+/// ones of its first prediction, and hands them to the page. The plan has a model. Throws Error as
+/// split_logits() does.
+void put_logit_parts(const Plan& plan, PageMaker& page);
 
 }  // namespace attn

@@ -1,5 +1,3 @@
-#include "view/page_splits.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,10 +9,12 @@
 
 #include "attn/error.hpp"
 
+#include "document/plan.hpp"
 #include "models/model_folder.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
+#include "view/page_maker.hpp"
 #include "why/splits.hpp"
 #include "why/why.hpp"
 

@@ -39,7 +39,6 @@
 #include "tensor/operations.hpp"
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
-#include "view/page_splits.hpp"
 #include "view/score_vectors.hpp"
 #include "why/patch_sweep.hpp"
 #include "why/splits.hpp"

@@ -153,7 +153,7 @@ function arithmeticReadout(made, { scale, softcap, biased, sink }, query, key, h
 }
 
 /**
- * The steps behind the softmax: the key's value, what its weight leaves of it, and the sum over all keys.
+ * The steps after the softmax: the key's value, what its weight leaves of it, and the sum over all keys.
  * @param {Arithmetic} made
  * @param {boolean} hidden
  * @param {Float64Array} output

@@ -131,9 +131,9 @@ function wordPositions(tokens, count) {
   return stretches;
 }
 
-/** What ends a sentence, with quotes and brackets behind it; a line end does too. */
+/** What ends a sentence, with quotes and brackets after it; a line end does too. */
 const SENTENCE_END = /[.!?…。！？]["'”’»)\]」』）]*$/;
-const BEHIND_SENTENCE = /^[”’»)\]」』）.!?…。！？]+$/;
+const AFTER_SENTENCE = /^[”’»)\]」』）.!?…。！？]+$/;
 
 /**
  * Sentences; special tokens stand by themselves.
@@ -153,7 +153,7 @@ function sentencePositions(tokens, count) {
     [first, quotes] = [at, 0];
   };
   // A straight quote closes what one before it in the sentence has opened.
-  const closes = (/** @type {string} */ piece) => BEHIND_SENTENCE.test(piece) || (piece === '"' && quotes % 2 === 1);
+  const closes = (/** @type {string} */ piece) => AFTER_SENTENCE.test(piece) || (piece === '"' && quotes % 2 === 1);
   for (let at = 0; at < count; ++at) {
     if (special.has(at)) {
       end(at);
