@@ -32,7 +32,7 @@ struct CircuitsOptions {
   PlotOptions plot;
 };
 
-/// What the weights of a head say (docs/circuits.md).
+/// Numbers of one head (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits").
 struct CircuitHead {
   std::string name;               ///< "2.1"
   std::optional<double> copying;  ///< Σ λ / Σ |λ| of the eigenvalues of the full circuit

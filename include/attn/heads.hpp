@@ -69,7 +69,7 @@ struct HeadsOptions {
   PictureFormat format = PictureFormat::png;
   PlotOptions plot;
   HeadsTable table;
-  /// Called with the passes of a patch of paths that are finished, and their number.
+  /// Called with the passes of a patch that are finished, and their number.
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
@@ -145,7 +145,7 @@ struct LensTokens {
 /// logits, its probability, and how many tokens have larger logits.
 struct TracedState {
   std::size_t sample = 0, position = 0;
-  std::string state;  ///< "embedding", "0.attention" behind an attention, "0.residual"
+  std::string state;  ///< "embedding", "0.attention" after an attention, "0.residual"
   double logit = 0, probability = 0;
   std::size_t rank = 0;
 };

@@ -108,7 +108,7 @@ struct RunReport {
   std::vector<std::string> recovered;  ///< for each sample the tokens nearest to its embeddings
   std::vector<std::string> recovered_texts;  ///< these put together to words
   std::optional<ModelReport> model;          ///< of Kind::model
-  /// Of each text, what the document splits; see explain_splits().
+  /// Splits that the document asks for, of each text; see explain_splits().
   std::vector<std::shared_ptr<const RunSplits>> splits;
   std::vector<std::string> warnings;
   /// Why pictures that were asked for are not there: an error of each, whose place is its file.

@@ -44,5 +44,6 @@ struct PatchedPartInfo {
 };
 /// In the order of PatchedPart.
 std::span<const PatchedPartInfo> patched_parts() noexcept;
+const PatchedPartInfo& info(PatchedPart part) noexcept;
 
 }  // namespace attn

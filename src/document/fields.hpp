@@ -127,7 +127,7 @@ std::vector<std::string_view> known_keys(std::span<const Field> fields);
 void expect_known_members(const JsonValue& object, std::span<const std::string_view> known,
                           const std::string& place);
 
-/// What to write in the place of a value that is no object: "write {\"output\": …}".
+/// Help for a value that is not an object: "write {\"output\": …}".
 std::string members_help(std::span<const std::string_view> known);
 
 /// The JSON Schema of an object with these fields and no others: the members of the schema, such as

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,12 +29,6 @@ constexpr std::array excluded{
     "mask",  "attention_mask", "valid_lens",  "past_key",      "past_value",   "softcap",
     "score", "weight",         "tables",      "rotary",        "query_norm",   "key_norm",
     "sinks", "gradient",       "block_table", "relative_bias", "add_zero_attn"};
-
-double dot(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (std::size_t d = 0; d < a.size(); ++d) sum += a[d] * b[d];
-  return sum;
-}
 
 // Linear attention with a state S [d_k,d_v] per key head. Token t changes it to
 // e^g ⊙ S + β k ⊗ (v − (e^g ⊙ S)ᵀk), or without β to e^g ⊙ S + k ⊗ v, and reads scale · Sᵀq (Yang
@@ -95,9 +90,9 @@ class LinearAttention {
     return std::exp(rates[rates.size() == 1 ? 0 : d]);
   }
 
-  // What the query reads, Sᵀr with r = scale · q, step by step back to the first token: token t
-  // gives its value the weight β r·k, and what is left of r, e^g ⊙ (r − β (r·k) k), or without β
-  // e^g ⊙ r, reads the state before it.
+  // Weights of the values in Sᵀr with r = scale · q, from the query back to the first token: token
+  // t gives its value the weight β r·k, and the rest of r, e^g ⊙ (r − β (r·k) k), or without β e^g
+  // ⊙ r, reads the state before it.
   void weigh(std::size_t row, std::span<double> weights) const {
     const std::size_t query = row % geometry_.queries, map = row / geometry_.queries;
     const std::size_t batch = map / geometry_.heads;
@@ -108,7 +103,8 @@ class LinearAttention {
     for (double& r : reading) r *= scale_;
     for (std::size_t token = query + 1; token-- > 0;) {
       const std::span<const double> k = keys_(batch, group, token);
-      const double weight = beta(batch, group, token) * dot(reading, k);
+      const double weight = beta(batch, group, token) *
+                            std::inner_product(reading.begin(), reading.end(), k.begin(), 0.0);
       weights[past_ + token] = weight;
       for (std::size_t d = 0; d < width_; ++d) {
         if (beta_) reading[d] -= weight * k[d];

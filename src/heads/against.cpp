@@ -344,7 +344,7 @@ std::string against_csv(const HeadsAgainst& outcome) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       text += csv_place(attention.name, attention.number(h));
       for (const double number : attention.heads[h]) {
-        text += "," + (std::isnan(number) ? std::string() : number_text(number));
+        text += "," + in_csv(number);
       }
       text += "\n";
     }

@@ -24,10 +24,6 @@
 namespace attn {
 namespace {
 
-std::string cell(double number) {
-  return std::isnan(number) ? "" : number_text(number);
-}
-
 std::string statistics_csv(const CorpusSums& sums, const std::vector<HeadStatistic>& chosen) {
   std::string text(csv_place_columns);
   text += ",statistic,value,standard_error,deviation,texts\n";
@@ -38,8 +34,8 @@ std::string statistics_csv(const CorpusSums& sums, const std::vector<HeadStatist
         if (std::ranges::count(chosen, info.statistic) == 0) continue;
         const Moments& moments =
             attention.heads[h].statistics[static_cast<std::size_t>(info.statistic)];
-        text += place + "," + std::string(info.name) + "," + cell(moments.mean()) + "," +
-                cell(moments.error()) + "," + cell(moments.deviation()) + "," +
+        text += place + "," + std::string(info.name) + "," + in_csv(moments.mean()) + "," +
+                in_csv(moments.error()) + "," + in_csv(moments.deviation()) + "," +
                 std::to_string(moments.count) + "\n";
       }
     }
@@ -87,7 +83,7 @@ std::string offsets_csv(const CorpusSums& sums) {
       const std::vector<double> means = means_by_offset(attention, h);
       for (std::size_t i = 0; i < means.size(); ++i) {
         text += csv_place(attention.name, h) + "," +
-                std::to_string(static_cast<std::ptrdiff_t>(i) - reach) + "," + cell(means[i]) +
+                std::to_string(static_cast<std::ptrdiff_t>(i) - reach) + "," + in_csv(means[i]) +
                 "," + std::to_string(attention.texts_by_offset[i]) + "\n";
       }
     }
@@ -100,8 +96,8 @@ std::string contributions_csv(const CorpusSums& sums) {
   std::string text = "part,value,standard_error,deviation,texts\n";
   for (const PartSums& part : sums.parts) {
     const Moments& moments = part.contribution;
-    text += part.name + "," + cell(moments.mean()) + "," + cell(moments.error()) + "," +
-            cell(moments.deviation()) + "," + std::to_string(moments.count) + "\n";
+    text += part.name + "," + in_csv(moments.mean()) + "," + in_csv(moments.error()) + "," +
+            in_csv(moments.deviation()) + "," + std::to_string(moments.count) + "\n";
   }
   return text;
 }

@@ -215,7 +215,7 @@ Picture patched_positions(const HeadsOptions& options, const PatchSweep& sweep, 
                           const std::string& title, const std::vector<std::string>& tokens) {
   std::vector<double> numbers;
   Heatmap heatmap;
-  const bool of_heads = patched_parts()[static_cast<std::size_t>(sweep.part)].of_heads;
+  const bool of_heads = info(sweep.part).of_heads;
   for (std::size_t n = 0; n < sweep.rows.size(); ++n) {
     const ModelPlace place = ModelPlace::parse(sweep.rows[n]).value();
     heatmap.query_labels.push_back(of_heads ? translated("Head {1}", sweep.rows[n])
@@ -239,7 +239,7 @@ void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictur
   const std::string token = in_quotes(patches.token), other = in_quotes(patches.other);
   for (const PatchSweep& sweep : patches.sweeps) {
     if (sweep.patched.empty()) continue;
-    const auto& info = patched_parts()[static_cast<std::size_t>(sweep.part)];
+    const auto& info = attn::info(sweep.part);
     const bool of_heads = sweep.part == PatchedPart::heads && !sweep.by_position;
     const std::string title =
         patches.texts ? translated(

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,7 +59,8 @@ bool is_of_heads(const PatchSweep& sweep) {
 
 /// A part of a model that was patched.
 struct PatchedPlace {
-  std::string name, position;  // "0.3", "5"
+  std::string name;                     // "0.3"
+  std::optional<std::size_t> position;  // absent = all
   double difference, effect, error;
 };
 
@@ -68,10 +70,12 @@ std::vector<PatchedPlace> places_of(const PatchSweep& sweep, double own) {
   for (std::size_t n = 0; n < sweep.patched.size(); ++n) {
     for (std::size_t c = 0; c < sweep.patched[n].size(); ++c) {
       const double difference = sweep.patched[n][c];
-      const std::string column = std::to_string(c);
-      places.push_back({sweep.by_position ? sweep.rows[n] : sweep.rows[n] + "." + column,
-                        sweep.by_position ? column : "", difference, difference - own,
-                        sweep.errors.empty() ? 0 : sweep.errors[n][c]});
+      PatchedPlace& place = places.emplace_back();
+      place = {sweep.rows[n], c, difference, difference - own,
+               sweep.errors.empty() ? 0 : sweep.errors[n][c]};
+      if (sweep.by_position) continue;
+      place.name += "." + std::to_string(c);
+      place.position.reset();
     }
   }
   std::stable_sort(places.begin(), places.end(), [](const PatchedPlace& a, const PatchedPlace& b) {
@@ -82,7 +86,7 @@ std::vector<PatchedPlace> places_of(const PatchSweep& sweep, double own) {
 
 std::string sweep_table(const HeadPatches& patches, const PatchSweep& sweep,
                         const std::vector<std::string>& tokens, std::optional<std::size_t> top) {
-  const bool of_heads = patched_parts()[static_cast<std::size_t>(sweep.part)].of_heads;
+  const bool of_heads = info(sweep.part).of_heads;
   std::vector<TextTable::Column> columns{{of_heads ? translated("head") : translated("layer")}};
   if (sweep.by_position) {
     columns.push_back({translated("position"), true});
@@ -98,12 +102,10 @@ std::string sweep_table(const HeadPatches& patches, const PatchSweep& sweep,
   for (std::size_t at = 0; at < std::min(places.size(), top.value_or(places.size())); ++at) {
     const PatchedPlace& place = places[at];
     std::vector<std::string> cells{place.name};
-    if (sweep.by_position) {
-      std::size_t position = 0;
-      parse_number(place.position, position);
-      cells.push_back(place.position);
+    if (const auto& position = place.position) {
+      cells.push_back(std::to_string(*position));
       if (!patches.texts) {
-        cells.push_back(position < tokens.size() ? quoted(tokens[position]) : "");
+        cells.push_back(*position < tokens.size() ? quoted(tokens[*position]) : "");
       }
     }
     cells.push_back(with_decimals(place.difference, 4));
@@ -132,8 +134,7 @@ std::string patches_text(const HeadPatches& patches, const std::vector<std::stri
                       own = with_decimals(patches.own, 4),
                       source = with_decimals(patches.source, 4),
                       table = sweep_table(patches, sweep, tokens, top);
-    const std::string meaning =
-        translated(patched_parts()[static_cast<std::size_t>(sweep.part)].meaning);
+    const std::string meaning = translated(info(sweep.part).meaning);
     if (patches.texts) {
       text += translated(
           "\nPatched from the other texts, one at a time: {1}. The difference of the two logits, "
@@ -182,8 +183,7 @@ std::string paths_text(const HeadPatches& patches, std::optional<std::size_t> to
   std::string text = translated(
       "\nDirect paths patched from the other text, one at a time, all other heads and "
       "feed-forwards unchanged up to their ends: the logit of {1} minus that of {2}, {3} in the "
-      "text and {4} "
-      "in the other\n\n{5}",
+      "text and {4} in the other\n\n{5}",
       quoted(patches.token), quoted(patches.other), with_decimals(patches.own, 4),
       with_decimals(patches.source, 4), table.text());
   if (shown == paths.size()) return text;
@@ -327,7 +327,7 @@ Fact facts_of(const HeadPatches& patches) {
   Fact::List heads, sweeps;
   for (const PatchSweep& sweep : patches.sweeps) {
     if (!is_of_heads(sweep)) {
-      const auto& info = patched_parts()[static_cast<std::size_t>(sweep.part)];
+      const auto& info = attn::info(sweep.part);
       sweeps.push_back(object(
           {{"part", info.name},
            {"columns", sweep.by_position ? "positions" : "heads"},

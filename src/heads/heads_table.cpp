@@ -262,6 +262,10 @@ std::string in_csv(std::string_view field) {
   return quoted + "\"";
 }
 
+std::string in_csv(double number) {
+  return std::isnan(number) ? "" : number_text(number);
+}
+
 std::string csv_place(const std::string& attention, std::size_t head) {
   const AttentionName name(attention);
   return (name.layer() ? std::to_string(*name.layer()) : "") + "," + in_csv(name.stack_name()) +
@@ -298,7 +302,7 @@ std::string heads_csv(const HeadsOutcome& outcome, bool wide) {
       numbers.resize(names.size(), std::nan(""));
       if (wide) text += place;
       for (std::size_t i = 0; i < names.size(); ++i) {
-        const std::string value = std::isnan(numbers[i]) ? "" : number_text(numbers[i]);
+        const std::string value = in_csv(numbers[i]);
         text += wide ? "," + value : place + "," + names[i] + "," + value + "\n";
       }
       if (wide) text += "\n";

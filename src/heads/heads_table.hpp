@@ -26,6 +26,8 @@ std::string statistics_text(const HeadsOutcome& outcome, const HeadsTable& optio
 
 /// A field of comma-separated values, in quotes where it has commas or quotes.
 std::string in_csv(std::string_view field);
+/// A number with all its digits, an empty field of NaN.
+std::string in_csv(double number);
 
 /// Columns that say which head a line of comma-separated values is about.
 inline constexpr std::string_view csv_place_columns = "layer,stack,head";

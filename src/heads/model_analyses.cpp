@@ -372,7 +372,8 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
   SweepChoice choice;
   if (!asked.sweep.empty()) choice.parts = asked.sweep;
   choice.by_position = asked.by_position;
-  SweepEffects effects = sweep({model, folder.weights, text, options}, choice, tokens);
+  SweepEffects effects =
+      sweep({model, folder.weights, text, options}, choice, tokens, asked.progress);
   HeadPatches patches{token_text(folder, effects.tokens[0]),
                       token_text(folder, effects.tokens[1]),
                       effects.own,
@@ -383,7 +384,7 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
   for (SweptPart& part : effects.parts) {
     PatchSweep& own =
         patches.sweeps.emplace_back(PatchSweep{part.part, part.by_position, {}, {}, {}});
-    const bool of_heads = patched_parts()[static_cast<std::size_t>(part.part)].of_heads;
+    const bool of_heads = info(part.part).of_heads;
     for (std::size_t i = 0; i < part.layers.size(); ++i) {
       const ModelPlace layer{last_stack_of(model), part.layers[i]};
       for (std::size_t u = 0; u < (part.by_position ? part.units[i] : 1); ++u) {

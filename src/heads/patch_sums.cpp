@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
 #include "attn/error.hpp"
 
 #include "heads/corpus_sums.hpp"
-#include "support/number_text.hpp"
+#include "heads/heads_table.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -18,10 +17,6 @@ bool fit(const PatchSums::Sweep& a, const PatchSums::Sweep& b) {
     if (a.effects[n].size() != b.effects[n].size()) return false;
   }
   return true;
-}
-
-std::string csv_cell(double number) {
-  return std::isnan(number) ? "" : number_text(number);
 }
 
 }  // namespace
@@ -81,14 +76,14 @@ HeadPatches PatchSums::means() const {
 std::string patches_csv(const PatchSums& sums) {
   std::string text = "part,place,position,effect,standard_error,deviation,texts\n";
   for (const PatchSums::Sweep& sweep : sums.sweeps) {
-    const std::string part(patched_parts()[static_cast<std::size_t>(sweep.part)].name);
+    const std::string part(info(sweep.part).name);
     for (std::size_t n = 0; n < sweep.rows.size(); ++n) {
       for (std::size_t c = 0; c < sweep.effects[n].size(); ++c) {
         const Moments& effect = sweep.effects[n][c];
         const std::string column = std::to_string(c);
         text += part + "," + sweep.rows[n] + (sweep.by_position ? "," : ".") + column +
-                (sweep.by_position ? "," : ",,") + csv_cell(effect.mean()) + "," +
-                csv_cell(effect.error()) + "," + csv_cell(effect.deviation()) + "," +
+                (sweep.by_position ? "," : ",,") + in_csv(effect.mean()) + "," +
+                in_csv(effect.error()) + "," + in_csv(effect.deviation()) + "," +
                 std::to_string(effect.count) + "\n";
       }
     }

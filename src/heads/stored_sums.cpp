@@ -270,7 +270,7 @@ std::string sums_text(const StoredSums& stored) {
     const auto row = [](const std::vector<Moments>& effects) {
       return list_of(effects, facts_of_moments);
     };
-    return object({{"part", patched_parts()[static_cast<std::size_t>(sweep.part)].name},
+    return object({{"part", info(sweep.part).name},
                    {"by_position", Fact(sweep.by_position)},
                    {"rows", sweep.rows},
                    {"effects", list_of(sweep.effects, row)}});

@@ -14,7 +14,7 @@
 namespace attn {
 
 /// One token through the states of a model's last stack, as the logit lens sees it: of the
-/// embedding, and of each wanted layer behind its attention and behind all of it. Tensors
+/// embedding, and of each wanted layer after its attention and after all of it. Tensors
 /// "lens.token.ranks", "lens.token.probabilities" and "lens.token.logits" [B,states,L].
 class TokenLens {
  public:
@@ -43,7 +43,7 @@ class TokenLens {
 };
 
 /// The loss of each token of a model that reads from left to right, −ln of its probability after
-/// the tokens before it: tensor "loss" [B,L], NaN for first tokens and behind the ends of texts.
+/// the tokens before it: tensor "loss" [B,L], NaN for first tokens and after the ends of texts.
 class TokenLosses {
  public:
   /// Makes the request give logits. Throws Error(input) for another model, and for one without a

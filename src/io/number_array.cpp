@@ -257,7 +257,7 @@ Digits digits_of_sixteen(const char* at) {
 }
 
 // Reads what follows the digits `whole` before the point of a number: a whole number of up to 19
-// digits by a power of ten, a float. Moves `at` behind it; false, with `at` left as it is, where
+// digits by a power of ten, a float. Moves `at` past it; false, with `at` left as it is, where
 // that does not suffice to round the number to the nearest float.
 bool read_fraction(const char* digits, std::uint64_t whole, const char*& at, const char* end,
                    float& number) {

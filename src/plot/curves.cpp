@@ -236,6 +236,15 @@ CaptionTexts texts_of(const Matrix& matrix, const std::vector<DrawnColumn>& draw
           joined_sentences(joined_sentences(chart, bands), ends)};
 }
 
+std::string described(const Matrix& matrix, bool of_positions, const std::string& names,
+                      bool banded) {
+  return joined_sentences(
+      translated(of_positions ? to_translate("Curves over {1} of the dimensions {2}.")
+                              : to_translate("Curves over {1}: {2}."),
+                 translated_count(matrix.rows(), "{1} position", "{1} positions"), names),
+      banded ? translated("Bands: one standard error on both sides.") : "");
+}
+
 // The area within one standard error of a curve, where both are numbers.
 void draw_band(Canvas& canvas, const std::vector<Point>& low, const std::vector<Point>& high,
                Colour colour) {
@@ -350,14 +359,7 @@ Picture draw_curves(const Heatmap& columns, const CurvesOptions& given, PictureF
   }
   if (!banded && drawn.size() < matrix.columns() && !title.empty())
     title += "\n" + counted_text(drawn.size(), matrix.columns(), columns.of_positions);
-  figure.describe(
-      title,
-      joined_sentences(
-          translated(columns.of_positions ? to_translate("Curves over {1} of the dimensions {2}.")
-                                          : to_translate("Curves over {1}: {2}."),
-                     translated_count(matrix.rows(), "{1} position", "{1} positions"), shown_names),
-          banded ? translated("Bands: one standard error on both sides.") : ""));
-
+  figure.describe(title, described(matrix, columns.of_positions, shown_names, banded));
   if (options.caption) {
     const auto [caption, alternative] = texts_of(matrix, drawn, called, ticks.labels, banded);
     figure.describe(title, alternative);

@@ -156,18 +156,18 @@ std::string lower_cased(std::string_view text) {
     return is_category(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
   };
   std::string result;
-  bool behind_letter = false;
+  bool after_letter = false;
   for (std::size_t at = 0; at < text.size();) {
     const char32_t c = next_character(text, at);
     std::size_t next = at;
     const bool goes_on = at < text.size() && is_letter(next_character(text, next));
-    if (c == capital_sigma && behind_letter && !goes_on) {
+    if (c == capital_sigma && after_letter && !goes_on) {
       append_utf8(result, final_sigma);
     } else {
       const ShortText lower = lower_case(c);
       for (std::size_t i = 0; i < lower.count; ++i) append_utf8(result, lower.characters[i]);
     }
-    behind_letter = is_letter(c);
+    after_letter = is_letter(c);
   }
   return result;
 }

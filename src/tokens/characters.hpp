@@ -41,7 +41,7 @@ struct ShortText {
 /// Unicode's full mapping to lower case without context: only İ becomes two characters.
 ShortText lower_case(char32_t c);
 
-/// A text in lower case, character by character; Σ behind a letter and before none is ς.
+/// A text in lower case, character by character; Σ after a letter and before none is ς.
 std::string lower_cased(std::string_view text);
 
 /// Writes the full decomposition of a character to `parts`, canonical or with `compatibility` the

@@ -65,7 +65,7 @@ void centre_rows(Rows& rows) {
   }
 }
 
-// Each row times the weights of a norm that is read through, less its mean behind a layer norm.
+// Each row times the weights of a norm that is read through, less its mean after a layer norm.
 void fold(const std::optional<Norm>& norm, Rows& rows) {
   if (!norm) return;
   if (norm->weight) {
@@ -122,6 +122,16 @@ struct ModelCircuits::LayerMatrices {
   Matrix k(std::size_t head) const { return block(key, head / group * width, width); }
   Matrix v(std::size_t head) const { return block(value, head / group * value_width, value_width); }
   Matrix o(std::size_t head) const { return block(output, head * value_width, value_width); }
+};
+
+/// The heads of a layer, as earlier ones feed later ones. Matrices [heads · r,D] one below the
+/// other have the Frobenius norms of W_OV, W_QK, W_QKᵀ and W_OV.
+struct ModelCircuits::LayerFeeds {
+  std::size_t first = 0, count = 0;  // its heads among those of the stack
+  Tensor written;                    // R of W_V times W_O
+  std::vector<double> sizes;         // norms of these by head
+  std::array<Tensor, composition_inputs> reads;
+  std::array<std::vector<double>, composition_inputs> read_sizes;
 };
 
 ModelCircuits::ModelCircuits(const ModelPass& pass)
@@ -204,86 +214,108 @@ Tensor ModelCircuits::embedding_by_words() const {
   return {{width, width}, std::move(sums)};
 }
 
+ModelCircuits::LayerFeeds ModelCircuits::read_layer(std::size_t n, const Tensor& tokens,
+                                                    std::vector<HeadCircuit>& heads) const {
+  const LayerMatrices layer = matrices(n);
+  const std::size_t first = heads.size(), count = layer.heads;
+  heads.resize(first + count);
+  std::vector<Matrix> written(count);
+  std::array<std::vector<Matrix>, composition_inputs> reads;
+  for (auto& of_input : reads) of_input.resize(count);
+  const Tensor by_tokens =
+      tokens ? times(Tensor({layer.output.count(), layer.output.width}, layer.output.numbers),
+                     tokens, threads_)
+             : Tensor();
+  parallel_for(count, threads_, [&](std::size_t h) {
+    const Matrix q = layer.q(h), k = layer.k(h), v = layer.v(h), o = layer.o(h);
+    const Matrix of_q = triangle(q), of_k = triangle(k), of_v = triangle(v), of_o = triangle(o);
+    written[h] = of_v * o;
+    reads[0][h] = of_k * q;
+    reads[1][h] = of_q * k;
+    reads[2][h] = of_o * v;
+    HeadCircuit& own = heads[first + h];
+    own.head = ModelPlace{name_, n}.with_head(h);
+    own.ov_norm = written[h].norm();
+    own.qk_norm = reads[0][h].norm();
+    own.ov_values = singular_values(of_v * of_o.transpose());
+    own.qk_values = singular_values(of_q * of_k.transpose());
+    if (!tokens) return;
+    // The eigenvalues of E V O U but for zeros are those of O U E V.
+    Rows rows;
+    rows.width = by_tokens.shape()[1];
+    const auto part = by_tokens.values<double>().subspan(h * layer.value_width * rows.width,
+                                                         layer.value_width * rows.width);
+    rows.numbers.assign(part.begin(), part.end());
+    own.eigenvalues = eigenvalues_of(block(rows, 0, layer.value_width) * v.transpose());
+  });
+  LayerFeeds feeds;
+  feeds.first = first;
+  feeds.count = count;
+  feeds.written = stacked(written);
+  for (const Matrix& one : written) feeds.sizes.push_back(one.norm());
+  for (std::size_t input = 0; input < composition_inputs; ++input) {
+    feeds.reads[input] = stacked(reads[input]);
+    for (const Matrix& one : reads[input]) feeds.read_sizes[input].push_back(one.norm());
+  }
+  return feeds;
+}
+
+std::vector<double> ModelCircuits::scores(const LayerFeeds& earlier, const LayerFeeds& later,
+                                          std::size_t input) const {
+  const Tensor product = times(earlier.written, later.reads[input], threads_);
+  const std::size_t rows = product.shape()[0] / earlier.count,
+                    columns = product.shape()[1] / later.count;
+  std::vector<double> all(earlier.count * later.count, 0);
+  parallel_for(earlier.count, threads_, [&](std::size_t a) {
+    for (std::size_t b = 0; b < later.count; ++b) {
+      double squares = 0;
+      for (std::size_t i = 0; i < rows; ++i) {
+        const double* const row =
+            product.values<double>().data() + (a * rows + i) * product.shape()[1] + b * columns;
+        squares += dot(row, row, columns);
+      }
+      const double sizes = earlier.sizes[a] * later.read_sizes[input][b];
+      if (sizes != 0) all[a * later.count + b] = std::sqrt(squares) / sizes;
+    }
+  });
+  return all;
+}
+
 StackCircuits ModelCircuits::all(const std::function<void(std::size_t, std::size_t)>& done) const {
   const Tensor tokens = has_tokens() ? embedding_by_words() : Tensor();
   StackCircuits circuits;
-  std::vector<Tensor> written;        // of the layers before, [heads · r,D]: R of W_V times W_O
-  std::vector<std::size_t> first_of;  // the head that each of these begins with
-  struct Scores {
-    std::size_t from, to;
-    std::array<double, composition_inputs> of;
+  struct Pair {
+    std::size_t earlier, later;
+    std::array<std::vector<double>, composition_inputs> scores;
   };
-  std::vector<Scores> scores;
-  std::vector<double> norms;  // of W_OV of all heads
+  std::vector<LayerFeeds> layers;
+  std::vector<Pair> pairs;
+  // 1. Layer by layer, as what a layer reads is of no use to later ones.
   for (std::size_t n = 0; n < stack_.count; ++n) {
     check_time();
     if (!model_.stacks.back().layers[n].has_map()) continue;
-    const LayerMatrices layer = matrices(n);
-    const std::size_t first = circuits.heads.size(), count = layer.heads;
-    circuits.heads.resize(first + count);
-    std::vector<Matrix> moved(count);
-    std::array<std::vector<Matrix>, composition_inputs> reads;
-    for (auto& of_input : reads) of_input.resize(count);
-    const Tensor by_tokens =
-        tokens ? times(Tensor({layer.output.count(), layer.output.width}, layer.output.numbers),
-                       tokens, threads_)
-               : Tensor();
-    parallel_for(count, threads_, [&](std::size_t h) {
-      const Matrix q = layer.q(h), k = layer.k(h), v = layer.v(h), o = layer.o(h);
-      const Matrix of_q = triangle(q), of_k = triangle(k), of_v = triangle(v), of_o = triangle(o);
-      moved[h] = of_v * o;
-      reads[0][h] = of_k * q;
-      reads[1][h] = of_q * k;
-      reads[2][h] = of_o * v;
-      HeadCircuit& own = circuits.heads[first + h];
-      own.head = ModelPlace{name_, n}.with_head(h);
-      own.ov_norm = moved[h].norm();
-      own.qk_norm = reads[0][h].norm();
-      own.ov_values = singular_values(of_v * of_o.transpose());
-      own.qk_values = singular_values(of_q * of_k.transpose());
-      if (!tokens) return;
-      // The eigenvalues of E V O U but for zeros are those of O U E V.
-      Rows rows;
-      rows.width = by_tokens.shape()[1];
-      const auto part = by_tokens.values<double>().subspan(h * layer.value_width * rows.width,
-                                                           layer.value_width * rows.width);
-      rows.numbers.assign(part.begin(), part.end());
-      own.eigenvalues = eigenvalues_of(block(rows, 0, layer.value_width) * v.transpose());
-    });
-    for (std::size_t h = 0; h < count; ++h) norms.push_back(circuits.heads[first + h].ov_norm);
-    for (std::size_t l = 0; l < written.size(); ++l) {
-      const std::size_t before = first_of[l],
-                        heads = (l + 1 < first_of.size() ? first_of[l + 1] : first) - before;
-      const std::size_t at = scores.size();
-      scores.resize(at + heads * count);
-      for (std::size_t input = 0; input < composition_inputs; ++input) {
-        const Tensor product = times(written[l], stacked(reads[input]), threads_);
-        const std::size_t rows = product.shape()[0] / heads, columns = product.shape()[1] / count;
-        parallel_for(heads, threads_, [&](std::size_t a) {
-          for (std::size_t b = 0; b < count; ++b) {
-            double squares = 0;
-            for (std::size_t i = 0; i < rows; ++i) {
-              const double* const row = product.values<double>().data() +
-                                        (a * rows + i) * product.shape()[1] + b * columns;
-              squares += dot(row, row, columns);
-            }
-            const double sizes = norms[before + a] * reads[input][b].norm();
-            Scores& own = scores[at + a * count + b];
-            own.from = before + a;
-            own.to = first + b;
-            own.of[input] = sizes == 0 ? 0 : std::sqrt(squares) / sizes;
-          }
-        });
-      }
+    LayerFeeds& own = layers.emplace_back(read_layer(n, tokens, circuits.heads));
+    for (std::size_t before = 0; before + 1 < layers.size(); ++before) {
+      Pair& pair = pairs.emplace_back();
+      pair.earlier = before;
+      pair.later = layers.size() - 1;
+      for (std::size_t input = 0; input < composition_inputs; ++input)
+        pair.scores[input] = scores(layers[before], own, input);
     }
-    first_of.push_back(first);
-    written.push_back(stacked(moved));
+    own.reads = {};
     if (done) done(n + 1, stack_.count);
   }
+  // 2. As matrices of all heads.
   const std::size_t heads = circuits.heads.size();
   for (std::size_t input = 0; input < composition_inputs; ++input) {
     std::vector<double> numbers(heads * heads, std::numeric_limits<double>::quiet_NaN());
-    for (const Scores& own : scores) numbers[own.from * heads + own.to] = own.of[input];
+    for (const Pair& pair : pairs) {
+      const LayerFeeds &from = layers[pair.earlier], &to = layers[pair.later];
+      for (std::size_t at = 0; at < pair.scores[input].size(); ++at) {
+        numbers[(from.first + at / to.count) * heads + to.first + at % to.count] =
+            pair.scores[input][at];
+      }
+    }
     circuits.compositions[input] = Tensor({heads, heads}, std::move(numbers));
   }
   return circuits;

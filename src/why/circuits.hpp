@@ -27,7 +27,7 @@ struct HeadCircuit {
   std::vector<double> ov_values, qk_values;  ///< singular values, the largest first, at most d
   /// Eigenvalues of the full circuit W_E W_OV W_U [V,V], of logits less their mean over all tokens
   /// unless they are capped: the d that may differ from 0, the largest first. Empty where the model
-  /// has no head of one matrix, or a projection behind its embedding.
+  /// has no head of one matrix, or a projection after its embedding.
   std::vector<std::complex<double>> eigenvalues;
 
   /// Σ λ / Σ |λ|, from −1 to 1: a head that copies tokens has positive eigenvalues (ibid.). Absent
@@ -35,16 +35,15 @@ struct HeadCircuit {
   std::optional<double> copying() const;
 };
 
-/// Which input of a later head reads what an earlier head has written.
-enum class CompositionInput { query, key, value };
+/// Number of inputs of a head: its queries, keys and values.
 inline constexpr std::size_t composition_inputs = 3;
 
 /// Heads of a stack and how they feed each other.
 struct StackCircuits {
   std::vector<HeadCircuit> heads;
-  /// By CompositionInput, float64 [heads,heads] from row to column, NaN where the row's layer is
-  /// not before the column's: ‖W_OV W‖ / (‖W_OV‖ ‖W‖) with W = W_QK, W_QKᵀ and W_OV of the later
-  /// head, Frobenius norms (ibid., "Composition scores").
+  /// By input of the later head, float64 [heads,heads] from row to column, NaN where the row's
+  /// layer is not before the column's: ‖W_OV W‖ / (‖W_OV‖ ‖W‖) with W = W_QK, W_QKᵀ and W_OV of the
+  /// later head, Frobenius norms (ibid., "Composition scores").
   std::array<Tensor, composition_inputs> compositions;
 };
 
@@ -66,6 +65,13 @@ class ModelCircuits {
  private:
   struct LayerMatrices;
   LayerMatrices matrices(std::size_t layer) const;
+  struct LayerFeeds;
+  /// Adds the circuits of a layer's heads. `tokens`: of embedding_by_words(), or absent.
+  LayerFeeds read_layer(std::size_t layer, const Tensor& tokens,
+                        std::vector<HeadCircuit>& heads) const;
+  /// Composition scores [earlier heads,later heads] of one input.
+  std::vector<double> scores(const LayerFeeds& earlier, const LayerFeeds& later,
+                             std::size_t input) const;
   bool has_tokens() const;
   Tensor embedding_by_words() const;
   std::vector<double> embedded(std::size_t token) const;

@@ -234,20 +234,14 @@ LogitSplit split_logit(const Architecture& model, const ChosenLogit& chosen, con
                        const LogitTerms& terms, std::size_t threads) {
   const LogitsHead& head = chosen.head;
   const Rows states = rows_at(pass.output, pass.positions);
-  const auto vector = [](Rows rows) {
-    const std::size_t width = rows.width;
-    return Tensor({1, 1, width}, std::move(rows.numbers));
-  };
   // What the head reads: a state for each of the logits, or the sum of the shares of all states.
   std::vector<Tensor> inputs;
   Rows sum_of_states(1, states.width);
   for (std::size_t r = 0; r < states.count(); ++r) {
-    Rows one(1, states.width);
-    add_scaled(1, states.row(r), states.width, one.row(0));
     add_scaled(chosen.read[r].second, states.row(r), states.width, sum_of_states.row(0));
-    if (chosen.averaged) inputs.push_back(vector(std::move(one)));
+    if (chosen.averaged) inputs.push_back(state_of(states, r));
   }
-  if (!chosen.averaged) inputs.push_back(vector(std::move(sum_of_states)));
+  if (!chosen.averaged) inputs.push_back(state_of(sum_of_states, 0));
   std::vector<double> logits(head.size(), 0);
   for (std::size_t n = 0; n < inputs.size(); ++n) {
     const Tensor own = head.logits(inputs[n], model.eps, threads);

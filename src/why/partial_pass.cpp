@@ -170,9 +170,9 @@ Tensor Sequences::*PartialPass::sequence_of(PatchedPart part) {
 
 std::size_t PartialPass::units_of(PatchedPart part, std::size_t n) const {
   const bool of_keys = part == PatchedPart::keys || part == PatchedPart::values;
-  return !patched_parts()[static_cast<std::size_t>(part)].of_heads ? 1
-         : of_keys ? model_.stacks.back().layers[n].kv_heads
-                   : model_.heads;
+  return !info(part).of_heads ? 1
+         : of_keys            ? model_.stacks.back().layers[n].kv_heads
+                              : model_.heads;
 }
 
 Tensor PartialPass::attended(PatchedPart part, std::size_t n, std::size_t units,

@@ -96,12 +96,10 @@ class PatchSweep : PartialPass {
     }
   }
 
-  bool by_position(PatchedPart part) const {
-    return choice_.by_position || !patched_parts()[static_cast<std::size_t>(part)].of_heads;
-  }
+  bool by_position(PatchedPart part) const { return choice_.by_position || !info(part).of_heads; }
 
   SweptPart swept(PatchedPart part) {
-    const PatchedPartInfo& info = patched_parts()[static_cast<std::size_t>(part)];
+    const PatchedPartInfo& info = attn::info(part);
     SweptPart own{part, by_position(part), {}, {}, {}};
     const bool of_attention = info.of_heads || part == PatchedPart::attention;
     for (std::size_t n = 0; n < stack_.count; ++n) {
@@ -148,7 +146,7 @@ class PatchSweep : PartialPass {
 
   std::vector<double> through_layer(PatchedPart part, std::size_t n, std::size_t units,
                                     const Positions& at) {
-    // Keys and values change the rows behind them too; all else that is of one position its row.
+    // Keys and values change the rows after them too; all else that is of one position its row.
     const bool of_keys = part == PatchedPart::keys || part == PatchedPart::values;
     const std::size_t first = cuts_ && !at.empty() ? at.front() : 0;
     const std::size_t count = cuts_ && !at.empty() && !of_keys ? 1 : length_ - first;
@@ -227,6 +225,10 @@ class PatchSweep : PartialPass {
 
 std::span<const PatchedPartInfo> patched_parts() noexcept {
   return part_rows;
+}
+
+const PatchedPartInfo& info(PatchedPart part) noexcept {
+  return part_rows[static_cast<std::size_t>(part)];
 }
 
 SweepEffects sweep(const ModelPass& pass, const SweepChoice& choice, const DifferenceTokens& tokens,

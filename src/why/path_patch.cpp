@@ -138,7 +138,7 @@ class PathPatch : PartialPass {
 
   const PathChoice& choice_;
   const std::function<void(std::size_t, std::size_t)>& done_;
-  std::size_t first_ = 0;  // first row of passes behind an end
+  std::size_t first_ = 0;  // first row of passes after an end
   std::size_t passes_ = 0, all_ = 0;
 };
 

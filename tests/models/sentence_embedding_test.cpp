@@ -177,7 +177,7 @@ TEST_CASE("parts of tokens add up to the similarity of their texts, whatever the
   }
 }
 
-TEST_CASE("a similarity behind a bias, a function or a distance is no sum over tokens") {
+TEST_CASE("a similarity with a bias, a function or a distance is no sum over tokens") {
   SentenceModules modules;
   modules.pooling = {SentenceModules::Pooling::mean};
   const Tensor weight({1, 1}, std::vector<double>{2}), bias({1}, std::vector<double>{1});

@@ -14,7 +14,7 @@
 namespace attn::plot {
 namespace {
 
-// A text of any letters: UTF-16 behind its mark, in hexadecimal digits.
+// A text of any letters: UTF-16 after its mark, in hexadecimal digits.
 std::string text_of_pdf(std::string_view text) {
   std::string digits = "<FEFF";
   const auto add = [&](char32_t unit) { digits += hexadecimal(unit, 4); };
@@ -33,7 +33,7 @@ std::string text_of_pdf(std::string_view text) {
   return digits + ">";
 }
 
-// Entries for an object that has a key, behind it; none where the file has no such object.
+// Entries for an object that has a key, after it; none where the file has no such object.
 struct Entries {
   std::size_t at = std::string::npos;
   std::string text;
@@ -72,28 +72,28 @@ std::string with_entries(std::string_view pdf, const std::vector<Entries>& entri
     result += std::string(digits - to.size(), '0') + to;
     result += own.substr(digits);
   }
-  const std::size_t behind = rows + count * row;
-  result += pdf.substr(behind, end + end_of_name.size() - behind);
+  const std::size_t after = rows + count * row;
+  result += pdf.substr(after, end + end_of_name.size() - after);
   return result + std::to_string(moved(table + 1)) + "\n%%EOF\n";
 }
 
 }  // namespace
 
 std::string tagged_pdf(std::string pdf, const std::string& alternative) {
-  // Both objects stand behind all streams.
-  const auto behind = [&](std::string_view key) {
+  // Both objects stand after all streams.
+  const auto after = [&](std::string_view key) {
     const std::size_t at = pdf.rfind(key);
     return at == pdf.npos ? at : at + key.size();
   };
   std::vector<Entries> entries;
   if (!alternative.empty())
     entries.push_back(
-        {behind("/S /" + std::string(figure_tag)), "\n   /Alt " + text_of_pdf(alternative)});
+        {after("/S /" + std::string(figure_tag)), "\n   /Alt " + text_of_pdf(alternative)});
   const bool marked = pdf.rfind("/MarkInfo") != pdf.npos;
   entries.push_back(
-      {behind("/Type /Catalog"), "\n   /Lang (" + translated("en") + ")" +
-                                     (marked ? "" : "\n   /MarkInfo << /Marked true >>") +
-                                     "\n   /ViewerPreferences << /DisplayDocTitle true >>"});
+      {after("/Type /Catalog"), "\n   /Lang (" + translated("en") + ")" +
+                                    (marked ? "" : "\n   /MarkInfo << /Marked true >>") +
+                                    "\n   /ViewerPreferences << /DisplayDocTitle true >>"});
   std::ranges::sort(entries, {}, &Entries::at);
   if (entries.back().at == pdf.npos) return pdf;
   std::string result = with_entries(pdf, entries);

@@ -101,7 +101,7 @@ std::string families_of_scripts(const std::string& text) {
   std::string families;
   for (const char* at = text.c_str(); *at != '\0'; at = g_utf8_find_next_char(at, nullptr)) {
     const gunichar letter = g_utf8_get_char(at);
-    constexpr gunichar first_of_others = 0x590;  // behind Latin, Greek, Cyrillic and Armenian
+    constexpr gunichar first_of_others = 0x590;  // after Latin, Greek, Cyrillic and Armenian
     if (letter < first_of_others || is_plain(letter) || is_emoji(letter)) continue;
     if (fonts_for(letter).packages != noto_package) continue;
     std::string family = ",Noto Sans " + script_name(g_unichar_get_script(letter));

@@ -27,7 +27,7 @@ struct HintedLine {
   std::unique_ptr<cairo_surface_t, DestroySurface> coverage;
 };
 
-/// Families made for the scripts of a text, ",Noto Sans Thai", for behind others; none of scripts
+/// Families made for the scripts of a text, ",Noto Sans Thai", to follow others; none of scripts
 /// that come with several styles or that usual fonts have. Without them a font of many scripts, in
 /// which most look ill, would be taken by chance.
 std::string families_of_scripts(const std::string& text);

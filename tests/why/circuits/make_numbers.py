@@ -5,7 +5,7 @@ tests/why/patch_sweep_test.cpp and tests/why/path_patch_test.cpp.
   python3 tests/why/circuits/make_numbers.py
 
 It needs torch, transformers and transformer_lens. Everything is float64. Sweeps are of a text and one whose first tokens
-differ; circuits are of weights into which the norms are folded (and centred behind layer norms), as `process_weights` does.
+differ; circuits are of weights into which the norms are folded (and centred after layer norms), as `process_weights` does.
 """
 import functools
 import json
