@@ -268,21 +268,19 @@ void prepare_heads(AttentionRequest& request, const Geometry& geometry) {
   if (is_half(request.dtype)) round_inputs(request.score, request.dtype);
 }
 
-// By the kernels, where they pay.
+// By the kernels, where they pay; in single precision if `single` or if the attention is large.
 std::optional<AttentionResult> kernel_result(const AttentionRequest& request,
                                              const Geometry& geometry, const Visibility& visibility,
-                                             const Progress& progress) {
+                                             const Progress& progress, bool single) {
   const bool large = fast_path_pays(geometry);
   if (!large && !exact_path_pays(request, geometry)) return std::nullopt;
-  auto result = large ? fast_attention(request, geometry, visibility, progress)
-                      : exact_fast_attention(request, geometry, visibility, progress);
+  auto result = large || single ? fast_attention(request, geometry, visibility, progress)
+                                : exact_fast_attention(request, geometry, visibility, progress);
   if (result) visibility.check_where();
   return result;
 }
 
-}  // namespace
-
-AttentionResult attend(const AttentionRequest& given, const Progress& progress) {
+AttentionResult attend_by(const AttentionRequest& given, const Progress& progress, bool single) {
   AttentionRequest request = given;
   request.weights = request.weights && !request.pool;
   const Geometry geometry = check_geometry(request);
@@ -296,7 +294,7 @@ AttentionResult attend(const AttentionRequest& given, const Progress& progress) 
   const Sequences compared = compares ? *sequences_of(request.score) : Sequences();
   const Visibility visibility(request.mask, geometry, compared);
   AttentionResult result;
-  if (auto computed = kernel_result(request, geometry, visibility, progress)) {
+  if (auto computed = kernel_result(request, geometry, visibility, progress, single)) {
     result = *std::move(computed);
   } else {
     if (!prepared_first) prepare_heads(request, geometry);
@@ -306,6 +304,16 @@ AttentionResult attend(const AttentionRequest& given, const Progress& progress) 
   result.compared = compared;
   multiply_by_gate(result, request, geometry);
   return result;
+}
+
+}  // namespace
+
+AttentionResult attend(const AttentionRequest& request, const Progress& progress) {
+  return attend_by(request, progress, false);
+}
+
+AttentionResult attend_in_single(const AttentionRequest& request, const Progress& progress) {
+  return attend_by(request, progress, true);
 }
 
 AttentionResult attend(const Score& score, const AttentionOptions& options) {

@@ -35,6 +35,10 @@ std::optional<AttentionResult> exact_fast_attention(const AttentionRequest& requ
                                                     const Visibility& visibility,
                                                     const Progress& progress = {});
 
+/// attend() of a step of generation whose queries and keys were computed in single precision, which
+/// small attentions keep too: double precision would copy all keys and values at each token.
+AttentionResult attend_in_single(const AttentionRequest& request, const Progress& progress = {});
+
 /// The definition of every kind in double precision, one (sample, head) after the other. Tests hold
 /// all faster paths against it.
 AttentionResult reference_attention(const AttentionRequest& request, const Geometry& geometry,

@@ -264,9 +264,9 @@ class LayerPass {
       Sequences sequences{states, memory};
       sequences.heads = spec_.heads;
       sequences.kv_heads = spec_.kv_heads;
+      KeyValueCache* const cache = self ? options_.self_cache : options_.cross_cache;
       AttentionRequest request =
-          project(self ? spec_.self : spec_.cross, sequences, weights, states.dtype(),
-                  self ? options_.self_cache : options_.cross_cache);
+          project(self ? spec_.self : spec_.cross, sequences, weights, states.dtype(), cache);
       if (self && spec_.growth) grow_queries(request);
       if (self && weights_.distances) {
         request.mask.bias = disentangled_bias(*weights_.distances, request);
@@ -277,7 +277,9 @@ class LayerPass {
       if (self && options_.rows && request.weights) {
         heads = by_rows(request);
       } else {
-        result = attend(request, options_.progress);
+        const bool single = cache != nullptr && request.dtype == DType::float32;
+        result = single ? attend_in_single(request, options_.progress)
+                        : attend(request, options_.progress);
         heads = std::exchange(result.output, {});
       }
       if (options_.inside) (self ? step_.self_request : step_.cross_request) = std::move(request);

@@ -189,6 +189,21 @@ TEST_CASE("queries computed some at a time have the rows of the whole map") {
   }
 }
 
+TEST_CASE("a step of generation stays in single precision, which a small attention leaves") {
+  on_every_target([] {
+    RandomRequests random(23);
+    AttentionRequest request = random_attention(random, {1, 4, 1, 24}, {1, 4, 300, 24}, 18);
+    request.weights = false;
+    const Geometry geometry = check_geometry(request);
+    REQUIRE(!fast_path_pays(geometry));
+    REQUIRE(exact_path_pays(request, geometry));
+    const Tensor single = attend_in_single(request).output;
+    CHECK(same_bits(single, fast(request)->output));
+    CHECK(!same_bits(single, attend(request).output));
+    CHECK(unlike(attend(request).output, reference(request).output) == 0);
+  });
+}
+
 TEST_CASE("positions, norms, sinks and biases by distance are those of the whole text") {
   RandomRequests random(22);
   AttentionRequest request = self_attention(random, DType::float64);
