@@ -2,7 +2,7 @@
 
 namespace attn {
 
-// Rows of families that compute most of what another one does; see family_rows.cpp.
+// Rows of families that compute most of what another one does; see family_table.cpp.
 std::string_view related_rows() noexcept {
   return R"json({
 "ernie": {"like": "bert", "prefixes": ["ernie."],
@@ -351,36 +351,7 @@ std::string_view related_rows() noexcept {
   "decoder": {"names": {"buckets": "layer.0.SelfAttention.relative_attention_bias"}}},
 "plbart": {"like": "bart", "defaults": {"scale_embedding": true, "decoder_start_token_id": null}},
 "mvp": {"like": "bart", "only": {"use_prompt": false}},
-"blenderbot": {"like": "pegasus", "positions": "learned", "defaults": {"decoder_start_token_id": 1}},
-"vit_msn": {"like": "vit", "eps": 1e-6},
-"ijepa": {"like": "vit", "prefixes": ["ijepa."], "names": {"class_token": null}},
-"vit_mae": {"like": "vit"},
-"dinov3_vit": {"like": "dinov2", "prefixes": ["dinov3_vit."], "eps": 1e-5, "positions": "patch_rotary", "rotary": {"theta": 100, "theta_keys": ["rope_theta"]},
-  "defaults": {"hidden_size": 384, "num_attention_heads": 6, "qkv_bias": null, "query_bias": true, "key_bias": false, "value_bias": true, "proj_bias": true, "mlp_bias": true},
-  "biases": {"qkv_bias": null, "query_bias": "query", "key_bias": "key", "value_bias": "value", "proj_bias": "output", "mlp_bias": ["gate", "up", "down"], "always": "norms"},
-  "vision": {"processor": "DINOv3ViT", "registers_keys": ["num_register_tokens"]}, "cases": null,
-  "names": {"tokens": "embeddings.patch_embeddings", "positions": null, "registers": "embeddings.register_tokens", "layer": "layer.{n}.", "query": "attention.q_proj",
-    "key": "attention.k_proj", "value": "attention.v_proj", "output": "attention.o_proj", "gate": "mlp.gate_proj", "up": "mlp.up_proj", "down": "mlp.down_proj", "final_norm": "norm"}},
-"beit": {"like": "vit", "prefixes": ["beit."], "positions": "none", "vision": {"processor": "Beit"}, "optional": ["attention_scale", "feed_forward_scale"],
-  "defaults": {"qkv_bias": null, "use_mean_pooling": true}, "biases": {"qkv_bias": null, "always": ["query", "value", "output", "up", "down", "norms"]},
-  "names": {"positions": null, "final_norm": null, "attention_scale": "lambda_1", "feed_forward_scale": "lambda_2"},
-  "cases": [{"key": "use_absolute_position_embeddings", "is": true, "row": {"positions": "learned", "names": {"positions": "embeddings.position_embeddings"}}},
-    {"key": "use_relative_position_bias", "is": true, "row": {"names": {"patch_bias": "attention.attention.relative_position_bias.relative_position_bias_table"}}},
-    {"key": "use_shared_relative_position_bias", "is": true, "row": {"names": {"patch_bias": "encoder.relative_position_bias.relative_position_bias_table"}}},
-    {"key": "use_mean_pooling", "is": false, "row": {"names": {"final_norm": "layernorm"}}}]},
-"siglip2": {"like": "siglip", "vision": {"processor": "Siglip2", "text": "siglip2_text_model", "patches": 256, "patches_keys": ["num_patches"], "antialiased": true, "bilinear": true}},
-"siglip2_vision_model": {"like": "siglip2"},
-"siglip2_text_model": {"like": "siglip_text_model"},
-"blip": {"like": "clip", "activation": "gelu", "defaults": {"image_size": 384, "patch_size": 16}, "fused": "side_by_side",
-  "vision": {"processor": "Blip", "text": null, "projection": null, "text_projection": null},
-  "names": {"embedding_norm": null, "query": null, "key": null, "value": null, "query_key_value": "self_attn.qkv", "output": "self_attn.projection",
-    "pooled_norm": null, "final_norm": "post_layernorm"}},
-"blip_vision_model": {"like": "blip"},
-"whisper": {"like": "mbart", "position_offset": 0, "embedding_scale_keys": [], "defaults": {"decoder_start_token_id": 50257},
-  "biases": {"always": ["query", "value", "output", "cross_query", "cross_value", "cross_output", "up", "down", "norms"]},
-  "sound": {"bands": 80, "bands_keys": ["num_mel_bins"], "positions": 1500, "positions_keys": ["max_source_positions"]},
-  "encoder": {"names": {"tokens": "conv1", "second_convolution": "conv2", "embedding_norm": null}}, "decoder": {"names": {"tokens": "embed_tokens", "embedding_norm": null}},
-  "head": {"weight": "proj_out", "bias": null}}
+"blenderbot": {"like": "pegasus", "positions": "learned", "defaults": {"decoder_start_token_id": 1}}
 })json";
 }
 

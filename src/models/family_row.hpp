@@ -186,9 +186,10 @@ JsonValue row_of(const JsonValue& config, const JsonValue* row);
 JsonValue with_part_sizes(const JsonValue& row, const JsonValue& part);
 
 /// JSON objects that together have the rows of all known families, by "model_type", in the order of
-/// the table.
-std::array<std::string_view, 2> builtin_rows() noexcept;
-/// The second of them.
+/// the table: of texts, of those that compute most of what another one does, of pictures and sound.
+std::array<std::string_view, 3> builtin_rows() noexcept;
+std::string_view text_rows() noexcept;
 std::string_view related_rows() noexcept;
+std::string_view sensing_rows() noexcept;
 
 }  // namespace attn

@@ -1,0 +1,96 @@
+#include "models/family_row.hpp"
+
+namespace attn {
+
+// Rows of families that read pictures or sound; see family_table.cpp.
+std::string_view sensing_rows() noexcept {
+  return R"json({
+"vit": {
+  "biases": {"qkv_bias": ["query", "key", "value"], "always": ["output", "up", "gate_up", "down", "norms"]},
+  "prefixes": ["vit."], "norm": "layer", "eps": 1e-12, "eps_keys": ["layer_norm_eps"],
+  "activation": "gelu", "activation_keys": ["hidden_act"], "positions": "learned", "tied": false,
+  "defaults": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "image_size": 224, "patch_size": 16,
+    "qkv_bias": true},
+  "vision": {"processor": "ViT"},
+  "names": {
+    "tokens": "embeddings.patch_embeddings.projection", "positions": "embeddings.position_embeddings",
+    "class_token": "embeddings.cls_token", "layer": "encoder.layer.{n}.",
+    "query": "attention.attention.query", "key": "attention.attention.key", "value": "attention.attention.value",
+    "output": "attention.output.dense", "before_attention": "layernorm_before", "before_feed_forward": "layernorm_after",
+    "up": "intermediate.dense", "down": "output.dense", "final_norm": "layernorm"}},
+"deit": {"like": "vit", "prefixes": ["deit."], "vision": {"processor": "DeiT"},
+  "names": {"distillation_token": "embeddings.distillation_token"}},
+"dinov2": {"like": "vit", "prefixes": ["dinov2."], "eps": 1e-6, "vision": {"processor": "Bit"},
+  "names": {"before_attention": "norm1", "before_feed_forward": "norm2", "attention_scale": "layer_scale1.lambda1",
+    "feed_forward_scale": "layer_scale2.lambda1", "up": "mlp.fc1", "down": "mlp.fc2"},
+  "cases": [{"key": "use_swiglu_ffn", "is": true, "row": {"activation": "silu", "activation_keys": [],
+    "names": {"up": null, "gate_up": "mlp.weights_in", "down": "mlp.weights_out"}}}]},
+"dinov2_with_registers": {"like": "dinov2", "prefixes": ["dinov2_with_registers."],
+  "vision": {"registers": 4, "registers_keys": ["num_register_tokens"], "antialiased": true},
+  "names": {"registers": "embeddings.register_tokens"}},
+"clip": {
+  "prefixes": ["vision_model."], "biases": {"always": ["projections", "norms"]}, "norm": "layer", "eps": 1e-5, "eps_keys": ["layer_norm_eps"],
+  "activation": "quick_gelu", "activation_keys": ["hidden_act"], "positions": "learned", "tied": false,
+  "defaults": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "image_size": 224, "patch_size": 32},
+  "vision": {"processor": "CLIP", "text": "clip_text_model", "projection": "visual_projection",
+    "text_projection": "text_projection"},
+  "names": {
+    "tokens": "embeddings.patch_embedding", "positions": "embeddings.position_embedding",
+    "class_token": "embeddings.class_embedding", "embedding_norm": "pre_layrnorm", "layer": "encoder.layers.{n}.",
+    "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj", "output": "self_attn.out_proj",
+    "before_attention": "layer_norm1", "before_feed_forward": "layer_norm2", "up": "mlp.fc1", "down": "mlp.fc2",
+    "pooled_norm": "post_layernorm"}},
+"clip_vision_model": {"like": "clip"},
+"clip_text_model": {
+  "prefixes": ["text_model."], "biases": {"always": ["projections", "norms"]}, "causal": true, "norm": "layer", "eps": 1e-5, "eps_keys": ["layer_norm_eps"],
+  "activation": "quick_gelu", "activation_keys": ["hidden_act"], "positions": "learned", "tied": false,
+  "defaults": {"hidden_size": 512, "num_hidden_layers": 12, "num_attention_heads": 8, "vocab_size": 49408,
+    "max_position_embeddings": 77, "eos_token_id": 49407},
+  "names": {
+    "tokens": "embeddings.token_embedding", "positions": "embeddings.position_embedding", "layer": "encoder.layers.{n}.",
+    "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj", "output": "self_attn.out_proj",
+    "before_attention": "layer_norm1", "before_feed_forward": "layer_norm2", "up": "mlp.fc1", "down": "mlp.fc2",
+    "final_norm": "final_layer_norm"}},
+"siglip": {"like": "clip", "eps": 1e-6, "activation": "gelu_pytorch_tanh", "defaults": {"patch_size": 16},
+  "vision": {"processor": "Siglip", "text": "siglip_text_model", "projection": null, "text_projection": "text_model.head",
+    "last_token": true},
+  "names": {"class_token": null, "embedding_norm": null, "pooled_norm": null, "final_norm": "post_layernorm",
+    "probe": "head.probe", "pooling_in": "head.attention.in_proj", "pooling_output": "head.attention.out_proj",
+    "pooling_norm": "head.layernorm", "pooling_up": "head.mlp.fc1", "pooling_down": "head.mlp.fc2"}},
+"siglip_vision_model": {"like": "siglip"},
+"siglip_text_model": {"like": "clip_text_model", "causal": false, "eps": 1e-6, "activation": "gelu_pytorch_tanh",
+  "defaults": {"hidden_size": 768, "num_attention_heads": 12, "vocab_size": 32000, "max_position_embeddings": 64,
+    "pad_token_id": 1}},
+"vit_msn": {"like": "vit", "eps": 1e-6},
+"ijepa": {"like": "vit", "prefixes": ["ijepa."], "names": {"class_token": null}},
+"vit_mae": {"like": "vit"},
+"dinov3_vit": {"like": "dinov2", "prefixes": ["dinov3_vit."], "eps": 1e-5, "positions": "patch_rotary", "rotary": {"theta": 100, "theta_keys": ["rope_theta"]},
+  "defaults": {"hidden_size": 384, "num_attention_heads": 6, "qkv_bias": null, "query_bias": true, "key_bias": false, "value_bias": true, "proj_bias": true, "mlp_bias": true},
+  "biases": {"qkv_bias": null, "query_bias": "query", "key_bias": "key", "value_bias": "value", "proj_bias": "output", "mlp_bias": ["gate", "up", "down"], "always": "norms"},
+  "vision": {"processor": "DINOv3ViT", "registers_keys": ["num_register_tokens"]}, "cases": null,
+  "names": {"tokens": "embeddings.patch_embeddings", "positions": null, "registers": "embeddings.register_tokens", "layer": "layer.{n}.", "query": "attention.q_proj",
+    "key": "attention.k_proj", "value": "attention.v_proj", "output": "attention.o_proj", "gate": "mlp.gate_proj", "up": "mlp.up_proj", "down": "mlp.down_proj", "final_norm": "norm"}},
+"beit": {"like": "vit", "prefixes": ["beit."], "positions": "none", "vision": {"processor": "Beit"}, "optional": ["attention_scale", "feed_forward_scale"],
+  "defaults": {"qkv_bias": null, "use_mean_pooling": true}, "biases": {"qkv_bias": null, "always": ["query", "value", "output", "up", "down", "norms"]},
+  "names": {"positions": null, "final_norm": null, "attention_scale": "lambda_1", "feed_forward_scale": "lambda_2"},
+  "cases": [{"key": "use_absolute_position_embeddings", "is": true, "row": {"positions": "learned", "names": {"positions": "embeddings.position_embeddings"}}},
+    {"key": "use_relative_position_bias", "is": true, "row": {"names": {"patch_bias": "attention.attention.relative_position_bias.relative_position_bias_table"}}},
+    {"key": "use_shared_relative_position_bias", "is": true, "row": {"names": {"patch_bias": "encoder.relative_position_bias.relative_position_bias_table"}}},
+    {"key": "use_mean_pooling", "is": false, "row": {"names": {"final_norm": "layernorm"}}}]},
+"siglip2": {"like": "siglip", "vision": {"processor": "Siglip2", "text": "siglip2_text_model", "patches": 256, "patches_keys": ["num_patches"], "antialiased": true, "bilinear": true}},
+"siglip2_vision_model": {"like": "siglip2"},
+"siglip2_text_model": {"like": "siglip_text_model"},
+"blip": {"like": "clip", "activation": "gelu", "defaults": {"image_size": 384, "patch_size": 16}, "fused": "side_by_side",
+  "vision": {"processor": "Blip", "text": null, "projection": null, "text_projection": null},
+  "names": {"embedding_norm": null, "query": null, "key": null, "value": null, "query_key_value": "self_attn.qkv", "output": "self_attn.projection",
+    "pooled_norm": null, "final_norm": "post_layernorm"}},
+"blip_vision_model": {"like": "blip"},
+"whisper": {"like": "mbart", "position_offset": 0, "embedding_scale_keys": [], "defaults": {"decoder_start_token_id": 50257},
+  "biases": {"always": ["query", "value", "output", "cross_query", "cross_value", "cross_output", "up", "down", "norms"]},
+  "sound": {"bands": 80, "bands_keys": ["num_mel_bins"], "positions": 1500, "positions_keys": ["max_source_positions"]},
+  "encoder": {"names": {"tokens": "conv1", "second_convolution": "conv2", "embedding_norm": null}}, "decoder": {"names": {"tokens": "embed_tokens", "embedding_norm": null}},
+  "head": {"weight": "proj_out", "bias": null}}
+})json";
+}
+
+}  // namespace attn
