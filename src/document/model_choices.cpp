@@ -108,7 +108,7 @@ void read_heads_off(const JsonValue& root, ModelRequest& request) {
     }
     check_layer_with_map(stack, place->layer, at);
     if (all) {
-      for (std::size_t head = 0; head < model.of(stack).heads; ++head) {
+      for (std::size_t head = 0; head < stack.layers[place->layer].heads; ++head) {
         request.options.heads_off.push_back(place->with_head(head));
       }
       continue;

@@ -340,6 +340,12 @@ class ModelReader {
       attention.labels = {decoder ? decoder_labels : labels, of_decoder ? decoder_labels : labels,
                           false, decoder ? decoder_spans : spans_.key_spans,
                           of_decoder ? decoder_spans : spans_.key_spans};
+      if (!model().stacks.front().staged) continue;
+      const ModelLayer& layer = model().stacks.front().layers[*attention.name.layer()];
+      if (layer.mergings == 0) continue;
+      auto& names = attention.labels.key;
+      names.assign(texts.ids.size(), picture_tokens(model(), grid_at(grid_, layer)));
+      attention.labels.query = names;
     }
     plan_.model = std::move(report_);
   }

@@ -29,11 +29,16 @@ void ModelTextReader::check_samples(const JsonValue& list, std::size_t tokens,
   const double samples = static_cast<double>(list.size()), length = static_cast<double>(tokens);
   double each = 2 * text_of_token * length;
   for (const ModelStack& stack : model().stacks) {
-    const double layers =
-        root_.find("layers") != nullptr ? 1 : static_cast<double>(stack.layers.size());
-    const auto heads = static_cast<double>(model().of(stack).heads);
-    const double of_map = (request_.options.wanted.weights ? heads : 0) + 1;
-    each += layers * (stack.crosses ? 2 : 1) * length * (of_map * length + text_of_token);
+    double least = -1, all = 0;
+    for (const ModelLayer& layer : stack.layers) {
+      const auto heads = static_cast<double>(layer.heads);
+      const double of_map = (request_.options.wanted.weights ? heads : 0) + 1;
+      const double read = length / static_cast<double>(std::size_t{1} << (2 * layer.mergings));
+      const double own = (stack.crosses ? 2 : 1) * read * (of_map * read + text_of_token);
+      all += own;
+      least = least < 0 ? own : std::min(least, own);
+    }
+    each += root_.find("layers") != nullptr ? least : all;
   }
   const std::uint64_t most = access_.limits.elements;
   if (samples * each > static_cast<double>(most)) {

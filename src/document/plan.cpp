@@ -7,6 +7,7 @@
 #include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"
 #include "layers/torch_layers.hpp"
+#include "models/vision.hpp"
 #include "support/overloaded.hpp"
 
 namespace attn {
@@ -58,18 +59,20 @@ Tensor lengths_of(const std::vector<std::vector<std::int64_t>>& samples) {
 Attentions planned(const ModelRequest& request) {
   const Architecture& model = request.folder->architecture;
   Attentions attentions;
+  const auto grid = grid_of_pictures(model, request.texts);
   const Tensor lengths_of_memory = lengths_of(request.texts.ids);
   for (const ModelStack& stack : model.stacks) {
     const auto& own = request.texts.read_by(stack);
     const Tensor lengths = lengths_of(own);
-    const auto geometry = [&](const auto& of_keys, const ModelLayer& layer) {
+    const auto geometry = [&](std::size_t n, std::optional<std::size_t> keys = {}) {
+      const ModelLayer& layer = stack.layers[n];
       Geometry sizes;
       sizes.batch_axis = sizes.head_axis = sizes.joined = true;
       sizes.batch = own.size();
-      sizes.heads = model.of(stack).heads;
+      sizes.heads = layer.heads;
       sizes.kv_heads = layer.kv_heads;
-      sizes.queries = longest_of(own);
-      sizes.keys = longest_of(of_keys);
+      sizes.queries = longest_at(model, request.texts, stack, n);
+      sizes.keys = keys.value_or(sizes.queries);
       sizes.query_width = sizes.key_width = layer.head_width;
       const auto& latent = model.of(stack).latent;
       sizes.value_width = latent ? latent->value : layer.head_width;
@@ -78,15 +81,16 @@ Attentions planned(const ModelRequest& request) {
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       if (!request.options.wanted.chooses_map(stack, n)) continue;
       const ModelPlace at{stack_of(model, stack), n};
-      Mask mask = stack_mask(stack, n);
+      Mask mask =
+          stack_mask(stack, n, grid ? std::optional(grid_at(*grid, stack.layers[n])) : grid);
       mask.valid_lens = lengths;
-      attentions.push_back({at.attention(), std::move(mask), geometry(own, stack.layers[n]), {}});
+      attentions.push_back({at.attention(), std::move(mask), geometry(n), {}});
       if (!stack.crosses) continue;
       Mask memory;
       memory.valid_lens = lengths_of_memory;
       const ModelPlace cross{at.stack, n, ModelPlace::Part::cross};
       attentions.push_back(
-          {cross.attention(), std::move(memory), geometry(request.texts.ids, stack.layers[n]), {}});
+          {cross.attention(), std::move(memory), geometry(n, longest_of(request.texts.ids)), {}});
     }
   }
   return attentions;

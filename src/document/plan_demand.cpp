@@ -103,13 +103,14 @@ double work_of(const ModelRequest& request) {
     const double longest = as_real(longest_of(samples));
     const double all = as_real(samples.size()) * longest;
     tokens = std::max(tokens, all);
-    const double keys = longest + (stack.crosses ? as_real(longest_of(request.texts.ids)) : 0);
-    const Architecture& own = model.of(stack);
-    double widths = 0;
-    for (const ModelLayer& layer : stack.layers) {
-      if (layer.has_map()) widths += as_real(layer.head_width);
+    const double memory = stack.crosses ? as_real(longest_of(request.texts.ids)) : 0;
+    for (std::size_t n = 0; n < stack.layers.size(); ++n) {
+      const ModelLayer& layer = stack.layers[n];
+      const double length = as_real(longest_at(model, request.texts, stack, n));
+      if (!layer.has_map()) continue;
+      work += as_real(layer.head_width * layer.heads) * as_real(samples.size()) * length *
+              (length + memory) * 2;
     }
-    work += widths * all * keys * as_real(own.heads) * 2;
   }
   // Generated tokens are computed one by one, and then read with their prompt.
   const double times = request.answer ? 2 : 1;

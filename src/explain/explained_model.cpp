@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ class ModelWalk {
                            "there is no query {2}: the sample has {1} tokens", choice.query),
           "ExplainOptions::query", give_below(ids().size()));
     }
+    check_patches(stack_in(given.folder->architecture, attention.stack));
     labels_ = Labels::of_sample(labels.query, choice.sample);
     labels_.resize(ids().size());
     key_labels_ = Labels::of_sample(labels.key, choice.sample);
@@ -76,7 +78,7 @@ class ModelWalk {
     to_.part(translated("Out of {1}", layer));
     to_.step(translated("What leaves {1}", layer));
     show("x", states_[place_.layer + 1]);
-    if (gives_output()) {
+    if (gives_output() && output_) {
       to_.step(translated("What leaves the model"));
       show("x", output_);
     }
@@ -84,6 +86,16 @@ class ModelWalk {
   }
 
  private:
+  // Patches that were merged have no embedding to begin with.
+  void check_patches(const ModelStack& stack) const {
+    if (stack.layers[place_.layer].mergings == 0) return;
+    const auto last = std::ranges::find_if(
+        stack.layers, [](const ModelLayer& layer) { return layer.mergings > 0; });
+    throw input_error(
+        translated("layer {1} reads merged patches, which are not walked through", place_.layer),
+        "ExplainOptions::layer", give_below(static_cast<std::size_t>(last - stack.layers.begin())));
+  }
+
   void compute(const Architecture& model) {
     ModelOptions options = request_.options;
     options.wanted = {.stages = true, .layers = std::vector<std::size_t>{place_.layer}};
@@ -109,6 +121,8 @@ class ModelWalk {
     if (what.quantity != embedded && what.quantity != states && what.quantity != output) return;
     const bool own = what.place.stack == place_.stack;
     const Tensor numbers = tensor.converted(DType::float64);
+    const bool merged = own && !states_.empty() && tensor.shape()[1] != states_[0].shape()[1];
+    if (merged) return;
     if (what.quantity == output) {
       (own ? output_ : memory_) = numbers;
     } else if (own) {

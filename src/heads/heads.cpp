@@ -234,6 +234,9 @@ class Reading {
       outcome_.warnings.emplace_back(
           translated("the rollout leaves out what layers without a map mix"));
     }
+    if (wants(HeadAnalysis::rollout) && model.folder->architecture.stacks.front().staged) {
+      outcome_.warnings.emplace_back(translated("the rollout ends where patches are merged"));
+    }
     for (const auto& ids : model.texts.ids) lengths_.push_back(ids.size());
     for (const auto& ids : model.texts.decoder_ids) decoder_lengths_.push_back(ids.size());
     outcome_.tokens = report.tokens;
@@ -316,6 +319,7 @@ class Reading {
     const Shape& shape = map.numbers.shape();
     std::vector<std::size_t> lengths = map.name.in_decoder() ? decoder_lengths_ : lengths_;
     if (lengths.empty()) lengths.assign(shape[0], shape[2]);
+    if (std::ranges::max(lengths) > shape[2]) return;  // patches were merged
     const auto [found, is_new] = rollouts_.try_emplace(stack, nullptr);
     if (is_new) {
       found->second =

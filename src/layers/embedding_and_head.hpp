@@ -118,6 +118,8 @@ struct Stack {
   std::size_t count = 0;
   /// Layer n, made when the states reach it, so that no more than one is in memory.
   std::function<Layer(std::size_t n)> layer;
+  /// What layer n makes of the states that leave the layer before it; empty = it reads them.
+  std::function<Tensor(std::size_t n, const Tensor& states)> entering = {};
   std::optional<Norm> final_norm;
   StoredLinear output_projection;  ///< absent = none
   AttentionOptions options;        ///< type of the states, threads, ε

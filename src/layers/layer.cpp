@@ -268,6 +268,7 @@ class LayerPass {
       AttentionRequest request =
           project(self ? spec_.self : spec_.cross, sequences, weights, states.dtype(), cache);
       if (self && spec_.growth) grow_queries(request);
+      if (self && !spec_.cosine_scales.empty()) take_cosines(request);
       if (self && weights_.distances) {
         request.mask.bias = disentangled_bias(*weights_.distances, request);
       } else if (self && spec_.rounded_alibi) {
@@ -331,6 +332,32 @@ class LayerPass {
       }
       return Tensor(shape, std::move(y));
     });
+  }
+
+  // Makes queries and keys vectors [..,d] of length one, and multiplies queries by their head's
+  // number.
+  void take_cosines(AttentionRequest& request) const {
+    auto& product = std::get<ScaledDotProduct>(request.score);
+    for (Tensor* const part : {&product.query, &product.key}) {
+      const std::size_t heads = spec_.cosine_scales.size(), width = part->shape().back();
+      // Heads are an axis before the tokens, or side by side.
+      const bool joined = part->rank() == 3;
+      const std::size_t d = joined ? width / heads : width,
+                        length = part->shape()[part->rank() - 2];
+      *part = with_floats(*part, [&]<class T>(std::span<const T> from) {
+        std::vector<T> y(from.begin(), from.end());
+        for (std::size_t row = 0; row < y.size() / d; ++row) {
+          const std::span<T> own = std::span(y).subspan(row * d, d);
+          double squares = 0;
+          for (const T x : own) squares += static_cast<double>(x) * static_cast<double>(x);
+          const std::size_t head = (joined ? row : row / length) % heads;
+          const double factor = (part == &product.query ? spec_.cosine_scales[head] : 1) /
+                                std::max(std::sqrt(squares), 1e-12);
+          for (T& x : own) x = static_cast<T>(static_cast<double>(x) * factor);
+        }
+        return Tensor(part->shape(), std::move(y));
+      });
+    }
   }
 
   Tensor by_rows(const AttentionRequest& request) const {

@@ -51,6 +51,9 @@ struct LayerSpec {
   bool residual_after_norm = false;  ///< a branch is added to its normed input, not to its input
   double branch_scale = 1;           ///< of what a sub-layer makes, before the norm of the branch
   std::optional<QueryGrowth> growth = {};  ///< of the self-attention's queries
+  /// Queries and keys are made of length one, and queries are multiplied by these numbers [H] (Liu
+  /// et al. 2022, "Swin V2", section 3.3); empty = they stay.
+  std::vector<double> cosine_scales = {};
   bool takes_keys = false;  ///< keys and values are made of the states that another layer read
   double state_scale = 1;   ///< of the states that leave the layer
 };

@@ -243,7 +243,7 @@ Tensor allowed_by(const PlannedAttention& attention,
   const Visibility visibility(attention.mask, sizes, {});
   std::vector<std::uint8_t> seen(sizes.batch * sizes.queries * sizes.keys);
   for (std::size_t b = 0; b < sizes.batch; ++b) {
-    for (std::size_t i = 0; i < queries[b].size(); ++i) {
+    for (std::size_t i = 0; i < std::min(queries[b].size(), sizes.queries); ++i) {
       visibility.see(b, 0, i,
                      std::span(seen).subspan((b * sizes.queries + i) * sizes.keys, sizes.keys));
     }

@@ -138,8 +138,20 @@ SeenPicture picture_under(const std::filesystem::path& path, const std::vector<s
 
 void add_picture(AttentionMap& map, const std::optional<SeenPicture>& picture) {
   if (!picture || !map.is_map() || !map.numbers || map.name.stack() == "text") return;
-  if (map.numbers.rank() < 2 || map.numbers.shape().back() < picture->patches()) return;
-  map.picture = picture;
+  if (map.numbers.rank() < 2) return;
+  const std::size_t keys = map.numbers.shape().back();
+  if (keys >= picture->patches()) {
+    map.picture = picture;
+    return;
+  }
+  // Maps behind mergings of patches have a key for each four.
+  SeenPicture merged = *picture;
+  while (merged.patches() > keys) {
+    merged.rows = (merged.rows + 1) / 2;
+    merged.columns = (merged.columns + 1) / 2;
+    merged.patch *= 2;
+  }
+  if (merged.patches() == keys && merged.rows > 1) map.picture = std::move(merged);
 }
 
 }  // namespace attn

@@ -52,6 +52,49 @@ class ArchitectureReader {
 
  private:
   void read_sizes() {
+    if (row_.stages) {
+      read_stages(*row_.stages);
+    } else {
+      read_even_sizes();
+    }
+    for (const std::size_t size : {model_.width, model_.heads, model_.head_width}) {
+      if (size <= most_width) continue;
+      throw input_error(translated("the configuration asks for a size of {1}", size), "",
+                        translated("no size of a model is beyond {1}", most_width));
+    }
+    for (const std::size_t count : {layers_, decoder_layers_}) {
+      if (count <= most_layers) continue;
+      throw input_error(translated("the configuration asks for {1} layers", count), "",
+                        translated("no model has more than {1}", most_layers));
+    }
+  }
+
+  // Sizes of the last of several stages.
+  void read_stages(const RowStages& stages) {
+    const std::size_t count = stages.depths.size();
+    constexpr std::size_t most_stages = 16;
+    bool fits = count > 0 && count <= most_stages && stages.heads.size() == count;
+    for (std::size_t s = 0; fits && s < count; ++s) {
+      const std::size_t depth = size_of_number(stages.depths[s]),
+                        heads = size_of_number(stages.heads[s]);
+      fits = depth > 0 && depth <= most_layers && heads > 0 && (stages.width << s) % heads == 0;
+      layers_ += depth;
+    }
+    if (!fits) {
+      throw input_error(
+          translated("the configuration gives the layers of {1} and the heads of {2}",
+                     translated_count(count, "{1} stage", "{1} stages"), stages.heads.size()),
+          "/depths",
+          translated("give both for each stage; the width of its states must be a multiple of its "
+                     "heads"));
+    }
+    model_.width = stages.width << (count - 1);
+    model_.heads = model_.kv_heads = size_of_number(stages.heads.back());
+    model_.head_width = model_.width / model_.heads;
+    decoder_layers_ = layers_;
+  }
+
+  void read_even_sizes() {
     model_.width = reader_.required(
         "width", {"hidden_size", "n_embd", "n_embed", "d_model", "dim", "emb_dim"});
     model_.heads = reader_.required(translated("number of heads"), head_keys);
@@ -92,16 +135,6 @@ class ArchitectureReader {
     if (row_.groups) layers_ *= row_.groups->inner;
     decoder_layers_ =
         reader_.first_count({"num_decoder_layers", "decoder_layers"}).value_or(layers_);
-    for (const std::size_t size : {model_.width, model_.heads, model_.head_width}) {
-      if (size <= most_width) continue;
-      throw input_error(translated("the configuration asks for a size of {1}", size), "",
-                        translated("no size of a model is beyond {1}", most_width));
-    }
-    for (const std::size_t count : {layers_, decoder_layers_}) {
-      if (count <= most_layers) continue;
-      throw input_error(translated("the configuration asks for {1} layers", count), "",
-                        translated("no model has more than {1}", most_layers));
-    }
   }
 
   // The number of layers by the list of their types, where the row's models have one; else 0.
@@ -486,6 +519,15 @@ void note_versions(Architecture& model, const JsonValue& config, const JsonValue
 }
 
 }  // namespace
+
+Architecture Architecture::at(const ModelLayer& layer) const {
+  Architecture own = *this;
+  own.width = layer.width;
+  own.heads = layer.heads;
+  own.kv_heads = layer.kv_heads;
+  own.head_width = layer.head_width;
+  return own;
+}
 
 Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
   if (!config.is(JsonValue::Type::object)) {

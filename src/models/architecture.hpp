@@ -71,7 +71,9 @@ enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
   X(class_token) X(distillation_token) X(registers) X(attention_scale) \
   X(feed_forward_scale) X(relative) X(relative_norm) X(relative_key) X(relative_query) \
   X(query_bias) X(value_bias) X(second_convolution) X(probe) X(pooling_in) X(pooling_output) X(pooling_norm) \
-  X(pooling_up) X(pooling_down) X(pooled_norm) X(contacts)
+  X(pooling_up) X(pooling_down) X(pooled_norm) X(contacts) \
+  X(merging) X(merging_norm) X(cosine_scale) X(distance_up) X(distance_down) \
+  X(global_query) X(global_key) X(global_value)
 // clang-format on
 
 /// The tensors that a stack may have.
@@ -91,6 +93,18 @@ inline constexpr auto weight_purposes = std::to_array<std::string_view>({
 /// The names that files may give a tensor, the first that is there counting.
 using TensorNames = std::map<WeightPurpose, std::vector<std::string>>;
 
+/// Rows and columns of the patches of a picture.
+struct PatchGrid {
+  std::size_t rows = 0, columns = 0;
+};
+
+/// Squares of patches, each of which sees its own patches alone (Liu et al. 2021, "Swin").
+struct PatchWindow {
+  std::size_t side = 0;
+  bool shifted = false;     ///< the first squares are half as high and wide, the last likewise
+  std::size_t trained = 0;  ///< side of the squares that distances are measured by; 0 = `side`
+};
+
 /// Rules that may differ from layer to layer.
 struct ModelLayer {
   /// Window in keys: causal, the query's key and those before it; else that many on each side.
@@ -102,7 +116,10 @@ struct ModelLayer {
   std::optional<QueryGrowth> growth;  ///< of queries
   bool attends = true, feeds = true;  ///< whether it has an attention, and a feed-forward
   bool mixes = false;                 ///< whether it has the model's other mixer of tokens
+  std::size_t width = 0, heads = 0;   ///< of the states, and of the self-attention
   std::size_t head_width = 0, kv_heads = 0;
+  std::optional<PatchWindow> patches;  ///< absent = a patch sees all
+  std::size_t mergings = 0;            ///< how often four patches became one before the layer
   bool keys_are_values = false;        ///< values are the keys before their norm and rotation
   std::optional<std::size_t> keys_of;  ///< the layer whose keys and values it takes; absent = own
 
@@ -124,6 +141,7 @@ struct ModelStack {
   bool causal = false, crosses = false;
   /// Groups of layers with the same weights, and the inner layers that each of these is.
   std::size_t groups = 1, inner = 1;
+  bool staged = false;  ///< groups are the layers between two mergings of patches
   std::vector<ModelLayer> layers;
   TensorNames left_out;  ///< tensors of files that play no part without the other stack
 };
@@ -203,6 +221,11 @@ struct ModelClassifier {
   std::vector<std::string> labels;       ///< names of the classes; empty = "LABEL_0"…
   std::optional<std::int64_t> end_id;
 };
+
+/// Tokens of a text that all others see, and that see all others by projections of their own
+/// (Beltagy et al. 2020, "Longformer", section 3.1): the first; those before the first separator;
+/// or those behind it and the one that follows it.
+enum class GlobalTokens { none, first, question, choice };
 
 /// The rules of a model that reads pictures. The weight under `WeightPurpose::tokens` embeds its
 /// patches: a convolution [D,3,P,P], or a matrix [D,P·P·3] with the channels of a pixel side by
@@ -299,6 +322,8 @@ struct Architecture {
   std::shared_ptr<const Architecture> encoder;
   std::optional<std::int64_t> pad_id, decoder_start_id;
   std::optional<HiddenTokens> hidden;
+  GlobalTokens global_tokens = GlobalTokens::none;
+  std::optional<std::int64_t> separator_id;
   bool is_part = false;               ///< the language part of a model of several parts
   std::vector<std::string> warnings;  ///< of the configuration, for reports
 
@@ -309,6 +334,8 @@ struct Architecture {
   }
   /// The width of a head's value.
   std::size_t value_width() const noexcept { return latent ? latent->value : head_width; }
+  /// Its rules with the sizes of a layer, without its stacks.
+  Architecture at(const ModelLayer& layer) const;
   /// The sizes and rules of a stack.
   const Architecture& of(const ModelStack& stack) const noexcept {
     return !encoder || stack.crosses ? *this : *encoder;

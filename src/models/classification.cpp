@@ -80,7 +80,7 @@ constexpr auto class_rows = std::to_array<ClassRow>({
     {Task::image, "dinov2,dinov2_with_registers", Reads::first_and_patches, "", "", "", "classifier"},
     {Task::image, "clip", Reads::patches, "", "", "", "classifier"},
     {Task::image, "beit", Reads::patches, "", "", "pooler.layernorm", "classifier"},
-    {Task::image, "siglip,siglip2,ijepa", Reads::mean, "", "", "", "classifier"},
+    {Task::image, "siglip,siglip2,ijepa,swin,swinv2", Reads::mean, "", "", "", "classifier"},
     // clang-format on
 });
 
@@ -399,10 +399,11 @@ Tensor Classifier::logits(const Tensor& states, const std::vector<std::int64_t>&
                              pooled(states, mean_from(before_patches(*model_), length))};
       return of(concatenated(both, 2)).reshaped(one);
     }
+    case Reads::mean:  // patches may have become fewer than the picture has
+      return of(pooled(states, mean_from(0, length))).reshaped(one);
     case Reads::first:
     case Reads::last:
     case Reads::end:
-    case Reads::mean:
     case Reads::patches:
       break;
   }

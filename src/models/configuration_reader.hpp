@@ -158,6 +158,7 @@ class LayerRules {
 
  private:
   void read_head_sizes(std::size_t n, ModelLayer& layer, bool windowed);
+  void read_stage(std::size_t n, ModelLayer& layer) const;
   void share_keys(ModelStack& stack) const;
   bool chooses(std::size_t n) const;
   double scale_beside(const RotaryReader& rotary) const;

@@ -132,6 +132,9 @@ std::string mask_text_of(const ModelStack& stack) {
     if (layer.chunk) ++chunks[*layer.chunk];
   }
   std::string text = stack.causal ? translated("causal") : translated("full");
+  if (const auto& patches = stack.layers.front().patches) {
+    text = translated("windows of {1} × {1} patches, every second layer's shifted", patches->side);
+  }
   for (const auto& [size, count] : windows) {
     text += translated(
         stack.causal ? to_translate(", {1} of {2} with a window of {3}")
@@ -239,6 +242,19 @@ std::string tokenizer_text(const ModelFolder& folder) {
                     grouped(folder.tokenizer->size()));
 }
 
+// What `text` makes of the first layer of each stage, "96, 192, 384".
+std::string by_stages(const ModelStack& stack,
+                      const std::function<std::string(const ModelLayer&)>& text) {
+  std::string all;
+  std::optional<std::size_t> last;
+  for (const ModelLayer& layer : stack.layers) {
+    if (layer.mergings == last) continue;
+    last = layer.mergings;
+    all += (all.empty() ? "" : ", ") + text(layer);
+  }
+  return all;
+}
+
 // "26 layers × 8 heads, 4 key heads"
 std::string heads_text(const Architecture& model, const std::string& layers) {
   const bool one_layer = layers == "1";
@@ -266,8 +282,23 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
     heads = heads_text(model.of(stack), std::exchange(layers, "")) + translated("; ");
     width = width_text(model.of(stack)) + translated("; ");
   }
-  heads += heads_text(model, layers);
-  width += width_text(model);
+  if (const ModelStack& first = model.stacks.front(); first.staged) {
+    heads = translated(
+        "{1} layers in stages of {2}, heads {3}", layers,
+        by_stages(first,
+                  [&](const ModelLayer& layer) {
+                    return std::to_string(
+                        std::ranges::count(first.layers, layer.mergings, &ModelLayer::mergings));
+                  }),
+        by_stages(first, [](const ModelLayer& layer) { return std::to_string(layer.heads); }));
+    width = translated(
+        "{1}, heads {2}",
+        by_stages(first, [](const ModelLayer& layer) { return std::to_string(layer.width); }),
+        by_stages(first, [](const ModelLayer& layer) { return std::to_string(layer.head_width); }));
+  } else {
+    heads += heads_text(model, layers);
+    width += width_text(model);
+  }
   for (const ModelStack& stack : model.stacks) {
     mask += (mask.empty() ? "" : translated("; ")) + mask_text_of(stack);
   }
@@ -339,6 +370,11 @@ std::string model_json(const CheckpointFolder& folder) {
                    [&](const ModelLayer& layer) { json.value(layer.window); });
         json.array("maps", stack.layers,
                    [&](const ModelLayer& layer) { json.value(layer.has_map()); });
+        if (!stack.staged) return;
+        json.array("layer_heads", stack.layers,
+                   [&](const ModelLayer& layer) { json.value(layer.heads); });
+        json.array("layer_widths", stack.layers,
+                   [&](const ModelLayer& layer) { json.value(layer.width); });
       });
       json.member("heads", model.heads);
       json.member("key_heads", model.kv_heads);

@@ -106,6 +106,14 @@ constexpr auto group_fields =
     std::to_array<RowField<RowGroups>>({{"count", put_size<&RowGroups::count>, Keys::listed},
                                         {"inner", put_size<&RowGroups::inner>, Keys::listed}});
 
+constexpr auto stage_fields =
+    std::to_array<RowField<RowStages>>({{"depths", put<&RowStages::depths>, Keys::listed},
+                                        {"heads", put<&RowStages::heads>, Keys::listed},
+                                        {"width", put_size<&RowStages::width>, Keys::listed},
+                                        {"window", put_size<&RowStages::window>, Keys::listed},
+                                        {"trained", put<&RowStages::trained>, Keys::listed},
+                                        {"fitted", put<&RowStages::fitted>}});
+
 void read_convolution_activation(ModelInputConvolution& to, const Given& from) {
   to.activation.reset();
   if (from.word() != "tanh") read(to.activation, from);
@@ -466,6 +474,7 @@ constexpr auto row_fields = std::to_array<RowField<FamilyRow>>(
      {"full_layers", put_part<&FamilyRow::full_layers, full_layer_fields>},
      {"shared_keys", put<&FamilyRow::shared_keys>, Keys::listed},
      {"layer_groups", put_part<&FamilyRow::groups, group_fields>},
+     {"stages", put_part<&FamilyRow::stages, stage_fields>},
      {"input_convolution", put_part<&FamilyRow::input_convolution, input_convolution_fields>},
      {"position_offset", read_offset},
      {"rotary", put_part<&FamilyRow::rotary, rotary_fields>},

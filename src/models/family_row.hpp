@@ -94,6 +94,16 @@ struct RowGroups {
   std::size_t count = 1, inner = 1;
 };
 
+/// Layers in stages, each with half as many rows and columns of patches, and states and heads of
+/// its own (Swin).
+struct RowStages {
+  std::vector<double> depths, heads;  ///< of each stage
+  std::size_t width = 96;             ///< of the states of the first, doubled from stage to stage
+  std::size_t window = 7;             ///< side of the squares of patches
+  std::vector<double> trained;        ///< in each stage; see PatchWindow
+  bool fitted = false;                ///< windows of small grids are of their size in the file
+};
+
 /// What layers without a window have of their own (Gemma 4).
 struct RowFullLayers {
   std::optional<std::size_t> head_width, kv_heads;
@@ -132,6 +142,7 @@ struct FamilyRow {
   std::optional<RowMixed> mixed;
   std::optional<RowGrowth> growth;
   std::optional<RowGroups> groups;
+  std::optional<RowStages> stages;
   std::optional<RowFullLayers> full_layers;
   std::size_t shared_keys = 0;  ///< the last layers, which take keys and values of others
   std::optional<ModelInputConvolution> input_convolution;

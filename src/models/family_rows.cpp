@@ -51,11 +51,7 @@ const JsonValue& table() {
 struct Refused {
   std::string_view family, reason;
 };
-constexpr std::string_view in_stages =
-    to_translate("their grids of patches shrink from stage to stage");
-constexpr std::array<Refused, 8> refused_families{{
-    {"swin", in_stages},
-    {"swinv2", in_stages},
+constexpr std::array<Refused, 5> refused_families{{
     {"dbrx", to_translate("their feed-forwards choose among experts")},
     {"xlnet", to_translate("their scores have terms between contents and positions")},
     {"mamba", to_translate("their layers have no attention")},

@@ -40,12 +40,16 @@ ModelStack LayerRules::stack(const RowStack& part, bool causal, bool crosses, st
     own.groups = row_.groups->count;
     own.inner = row_.groups->inner;
   }
+  own.staged = row_.stages.has_value();
   const LayerTypeReader types(reader_, causal, count);
   // Rotations of heads of each width.
   std::map<std::size_t, RotaryReader> rotations;
   for (std::size_t n = 0; n < count; ++n) {
     ModelLayer& layer = own.layers.emplace_back();
+    layer.width = model_.width;
+    layer.heads = model_.heads;
     read_head_sizes(n, layer, types.window_of(n, true).has_value());
+    if (row_.stages) read_stage(n, layer);
     if (model_.positions == ModelPositions::patch_rotary) {
       layer.rotary.emplace().theta = row_.rotary.theta;
     }
@@ -66,6 +70,9 @@ ModelStack LayerRules::stack(const RowStack& part, bool causal, bool crosses, st
     const auto found = rotations.find(layer.head_width);
     const RotaryReader* rotary = found == rotations.end() ? nullptr : &found->second;
     layer.scale = by_layer ? scale / static_cast<double>(n + 1) : scale;
+    if (own.staged) {
+      layer.scale = row_.scale.value_or(1 / std::sqrt(static_cast<double>(layer.head_width)));
+    }
     const bool turned =
         n < turns.size() ? turns[n] != 0 : off_every == 0 || (n + 1) % off_every != 0;
     layer.attends = types.attends(n);
@@ -125,6 +132,26 @@ void LayerRules::read_head_sizes(std::size_t n, ModelLayer& layer, bool windowed
              translated("{1} query heads of width {2} cannot share {3} key heads", model_.heads,
                         layer.head_width, layer.kv_heads),
              translated("check the sizes"));
+}
+
+// The sizes of a layer of a stage, and its squares of patches, which every second layer shifts.
+void LayerRules::read_stage(std::size_t n, ModelLayer& layer) const {
+  const RowStages& row = *row_.stages;
+  std::size_t in_stage = n;
+  while (in_stage >= size_of_number(row.depths[layer.mergings])) {
+    in_stage -= size_of_number(row.depths[layer.mergings++]);
+  }
+  const std::size_t stage = layer.mergings;
+  layer.width = row.width << stage;
+  layer.heads = layer.kv_heads = size_of_number(row.heads[stage]);
+  layer.head_width = layer.width / layer.heads;
+  layer.patches = PatchWindow{row.window, in_stage % 2 == 1};
+  if (stage < row.trained.size()) layer.patches->trained = size_of_number(row.trained[stage]);
+  if (!row.fitted) return;
+  const std::size_t patches = (reader_.count("image_size").value_or(0) /
+                               std::max<std::size_t>(reader_.count("patch_size").value_or(1), 1)) >>
+                              stage;
+  if (patches > 0) layer.patches->side = std::min(row.window, patches);
 }
 
 // The last layers take keys and values of the last one before them that has a window, or has

@@ -180,7 +180,7 @@ void check_layer_with_map(const ModelStack& stack, std::size_t layer, const std:
 void check_head(const Architecture& model, const ModelPlace& head, const std::string& place) {
   const ModelStack& stack = stack_in(model, head.stack);
   check_layer_with_map(stack, head.layer, place);
-  const std::size_t heads = model.of(stack).heads;
+  const std::size_t heads = stack.layers[head.layer].heads;
   if (head.head < heads) return;
   throw input_error(translated("there is no head {1}: each layer has {2}", *head.head,
                                translated_count(heads, "{1} head", "{1} heads")),

@@ -27,8 +27,33 @@ std::optional<Sinusoids> sinusoids_of(const Architecture& model) {
   return Sinusoids{model.first_position, closed};
 }
 
-Mask stack_mask(const ModelStack& stack, std::size_t layer) {
+std::optional<PatchGrid> grid_of_pictures(const Architecture& model, const ModelTexts& texts) {
+  if (!model.vision || texts.pictures.empty()) return std::nullopt;
+  const Shape& size = texts.pictures.front().shape();
+  const std::size_t patch = model.vision->patch;
+  if (model.stacks.front().staged && (size[1] % patch != 0 || size[2] % patch != 0)) {
+    throw input_error(
+        translated("the prepared picture has {1} × {2} pixels, and not whole patches of {3} × {3}",
+                   size[1], size[2], patch),
+        "", translated("let it be resized to the size of the configuration"));
+  }
+  return grid_of(*model.vision, size[1], size[2]);
+}
+
+std::size_t longest_at(const Architecture& model, const ModelTexts& texts, const ModelStack& stack,
+                       std::size_t layer) {
+  const auto grid =
+      stack.layers[layer].mergings > 0 ? grid_of_pictures(model, texts) : std::nullopt;
+  if (!grid) return longest_of(texts.read_by(stack));
+  const PatchGrid own = grid_at(*grid, stack.layers[layer]);
+  return own.rows * own.columns;
+}
+
+Mask stack_mask(const ModelStack& stack, std::size_t layer, const std::optional<PatchGrid>& grid) {
   Mask mask;
+  if (const auto& window = stack.layers[layer].patches; window && grid) {
+    mask.documents = patch_windows(*window, *grid);
+  }
   mask.causal = stack.causal;
   mask.chunk = stack.layers[layer].chunk;
   if (const auto window = stack.layers[layer].window) {
@@ -258,8 +283,10 @@ std::vector<Tensor> embedded_samples(const ModelPass& pass, const ModelStack& st
     const Shape& size = texts.pictures.front().shape();
     const PatchEmbedding patches =
         read_patch_embedding(model, weights, grid_of(*model.vision, size[1], size[2]));
+    AttentionOptions embedding = own.options;
+    if (stack.staged) embedding.eps = PatchMerging().eps;
     for (const Tensor& picture : texts.pictures) {
-      states.push_back(embed_picture(patches, picture, own.options));
+      states.push_back(embed_picture(patches, picture, embedding));
     }
   }
   if (model.senses(stack)) {
@@ -301,6 +328,9 @@ class StackPass {
   /// Computes layer `n` of the states [1,L,D] of all samples, in place, and hands over its results.
   void step_all(std::size_t n, std::vector<Tensor>& states) {
     const Layer layer = own_.layer(n);
+    for (Tensor& x : states) {
+      if (own_.entering) x = own_.entering(n, x);
+    }
     const ModelPlace at{name_, n}, cross_at{name_, n, Part::cross};
     const bool mapped = wanted_.chooses_weights(stack_, n) && !wanted_.by_rows;
     const bool staged = wanted_.stages && wanted_.chooses_map(stack_, n) && !wanted_.by_rows;
@@ -426,15 +456,17 @@ std::vector<std::pair<PassTensor, Shape>> foreseen_tensors(const ModelPass& pass
   for (const ModelStack& stack : model.stacks) {
     const ModelPlace::Stack name = stack_of(model, stack);
     const Stack own = read_stack(pass, stack);
-    const std::size_t batch = texts.read_by(stack).size(),
-                      length = longest_of(texts.read_by(stack));
+    const std::size_t batch = texts.read_by(stack).size();
     const bool senses = model.senses(stack);
-    const std::size_t width = senses ? model.width : own.embedding.width();
-    const std::size_t heads = model.of(stack).heads;
-    const Shape map{batch, heads, length, length}, cross_map{batch, heads, length, memory};
-    add(Quantity::embedded, {name}, {batch, length, width});
+    const std::size_t width = senses ? stack.layers.front().width : own.embedding.width();
+    add(Quantity::embedded, {name}, {batch, longest_of(texts.read_by(stack)), width});
+    std::size_t length = longest_of(texts.read_by(stack));
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       const ModelPlace at{name, n}, cross_at{name, n, Part::cross};
+      const ModelLayer& layer = stack.layers[n];
+      length = longest_at(model, texts, stack, n);
+      const Shape map{batch, layer.heads, length, length},
+          cross_map{batch, layer.heads, length, memory};
       if (wanted.chooses_weights(stack, n)) {
         add(Quantity::weights, at, map);
         if (stack.crosses) add(Quantity::weights, cross_at, cross_map);
@@ -444,12 +476,12 @@ std::vector<std::pair<PassTensor, Shape>> foreseen_tensors(const ModelPass& pass
         foresee_stages(at, map, all);
         if (stack.crosses) foresee_stages(cross_at, cross_map, all);
       }
-      add(Quantity::states, at, {batch, length, width});
+      add(Quantity::states, at, {batch, length, senses ? layer.width : width});
     }
     if (length > 2 && predicts_contacts(pass)) {
       add(Quantity::contacts, {name}, {batch, length - 2, length - 2});
     }
-    add(Quantity::output, {name}, {batch, length, senses ? width : own.width()});
+    add(Quantity::output, {name}, {batch, length, senses ? model.width : own.width()});
     memory = length;
     if (name == ModelPlace::Stack::encoder) continue;
     if (model.sentence) {

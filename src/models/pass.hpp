@@ -198,8 +198,17 @@ std::optional<Sinusoids> sinusoids_of(const Architecture& model);
 /// term in an attention's output differs from query to query (term_norms()).
 void check_term_norms(const Architecture& model, const std::string& place);
 
-/// The mask of a layer's self-attention over a whole text: causality and window.
-Mask stack_mask(const ModelStack& stack, std::size_t layer);
+/// The mask of a layer's self-attention over a whole text or a picture of that grid: causality and
+/// windows.
+Mask stack_mask(const ModelStack& stack, std::size_t layer,
+                const std::optional<PatchGrid>& grid = {});
+
+/// The grid of the pictures that a model reads; absent without pictures.
+std::optional<PatchGrid> grid_of_pictures(const Architecture& model, const ModelTexts& texts);
+
+/// Tokens that a layer reads of the longest sample: fewer where patches are merged.
+std::size_t longest_at(const Architecture& model, const ModelTexts& texts, const ModelStack& stack,
+                       std::size_t layer);
 
 /// Tokens of the longest text that a stack reads: its table of positions ends there. Absent = any.
 std::optional<std::size_t> longest_text(const Architecture& model, const CheckpointWeights& weights,

@@ -102,7 +102,7 @@ std::vector<PassChange> means_of(const ModelPass& pass) {
     }
     const bool feeds = mean.of.part == ModelPlace::Part::feed_forward;
     const std::size_t width =
-        feeds ? shape[1] : shape[1] / model.of(stack_in(model, mean.of.stack)).heads;
+        feeds ? shape[1] : shape[1] / stack_in(model, mean.of.stack).layers[mean.of.layer].heads;
     std::vector<std::size_t> parts{0};  // of the row, in widths
     if (!feeds) parts = heads_in(mean.of, options.heads_off);
     const Tensor rows = Tensor(shape, std::move(mean.sums)).converted(options.dtype);
@@ -177,7 +177,7 @@ std::vector<PassChange> patched(const ModelPass& pass, const std::vector<PassCha
   std::vector<PassChange> changes;
   for (const ModelPlace& at : patch.at) {
     const std::vector<Tensor>& numbers = of_place(part_of(at));
-    const std::size_t heads = at.head ? model.of(stack_in(model, at.stack)).heads : 1,
+    const std::size_t heads = at.head ? stack_in(model, at.stack).layers[at.layer].heads : 1,
                       width = numbers.front().shape().back() / heads;
     changes.push_back({part_of(at), [numbers, at, width](std::size_t sample, Tensor& to) {
                          put_columns(numbers[numbers.size() == 1 ? 0 : sample],

@@ -17,12 +17,27 @@ using enum WeightPurpose;
 constexpr auto norms = std::to_array<WeightPurpose>(
     {embedding_norm, token_norm, query_norm, key_norm, before_attention, after_attention,
      after_attention_sum, before_cross, after_cross, after_cross_sum, before_feed_forward,
-     after_feed_forward, after_feed_forward_sum, final_norm, relative_norm});
+     after_feed_forward, after_feed_forward_sum, final_norm, relative_norm, merging_norm});
 
-constexpr auto projections = std::to_array<WeightPurpose>(
-    {embedding_projection, output_projection, query, key, value, query_key_value, output,
-     cross_query, cross_key, cross_value, cross_output, gate, up, gated_up, gate_up, down,
-     relative_key, relative_query, contacts});
+constexpr auto projections = std::to_array<WeightPurpose>({embedding_projection,
+                                                           output_projection,
+                                                           query,
+                                                           key,
+                                                           value,
+                                                           query_key_value,
+                                                           output,
+                                                           cross_query,
+                                                           cross_key,
+                                                           cross_value,
+                                                           cross_output,
+                                                           gate,
+                                                           up,
+                                                           gated_up,
+                                                           gate_up,
+                                                           down,
+                                                           relative_key,
+                                                           relative_query,
+                                                           contacts});
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include <bit>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -74,6 +75,14 @@ class StackReader {
   std::optional<Norm> final_norm() const { return norm(WeightPurpose::final_norm, std::nullopt); }
   StoredLinear output_projection() const { return whole_linear(WeightPurpose::output_projection); }
 
+  // The states that leave a stage by its last layer, as the next stage reads them.
+  Tensor merged(std::size_t n, const Tensor& states) const {
+    using enum WeightPurpose;
+    PatchMerging own{*norm(merging_norm, n), weights_.linear(merging, n)};
+    own.threads = options_.threads;
+    return own.merged(states, *grid_);
+  }
+
   Layer layer(std::size_t n) const {
     Layer own;
     own.spec = spec(n);
@@ -137,10 +146,15 @@ class StackReader {
     if (grid_ && model_.positions == ModelPositions::patch_rotary) {
       own.self.rotary = patch_rotary(model_, *grid_);
     }
-    own.self.mask = stack_mask(stack_, n);
+    own.self.mask = stack_mask(stack_, n, grid_);
+    if (const Tensor scales = weights_.find(WeightPurpose::cosine_scale, n, "weight")) {
+      for (const double logarithm : doubles_of(scales)) {
+        own.cosine_scales.push_back(std::exp(std::min(logarithm, std::log(100.0))));
+      }
+    }
     own.self.sinks = weights_.find(WeightPurpose::sinks, n, "weight");
     set_distance_bias(n, own.self);
-    own.heads = model_.heads;
+    own.heads = stack_.layers[n].heads;
     own.kv_heads = stack_.layers[n].kv_heads;
     own.activation = model_.activation;
     if (weights_.has(WeightPurpose::xielu_positive, n)) own.xielu = xielu_of(n);
@@ -196,7 +210,12 @@ class StackReader {
       const double scale = model_.alibi_scaled ? stack_.layers[0].scale : 1;
       for (double& slope : options.mask.alibi->slopes) slope *= scale;
     }
-    if (grid_) {
+    if (const auto& window = stack_.layers[n].patches; window && grid_) {
+      const Tensor own = learned_distances(n, *window);
+      options.mask.bias =
+          window_biases(own ? own : weights_.find(WeightPurpose::patch_bias, n, "weight"), *window,
+                        *grid_, options_.dtype);
+    } else if (grid_) {
       const Tensor by_patches = table_of_biases(WeightPurpose::patch_bias, n);
       if (by_patches) options.mask.bias = patch_biases(model_, by_patches, *grid_, options_.dtype);
     }
@@ -204,6 +223,31 @@ class StackReader {
     if (!table) return;
     options.relative_bias =
         RelativeBias{table, model_.buckets.count, model_.buckets.max_distance, !stack_.causal};
+  }
+
+  // Biases by distances as a small network makes them of the logarithms of these (Liu et al. 2022,
+  // "Swin V2", section 3.3); absent if the file has a table.
+  Tensor learned_distances(std::size_t n, const PatchWindow& window) const {
+    if (!stack_.names.contains(WeightPurpose::distance_down)) return {};
+    const std::size_t distances = 2 * window.side - 1;
+    const double most = static_cast<double>(std::max<std::size_t>(
+                            window.trained > 0 ? window.trained : window.side, 2)) -
+                        1;
+    const auto logarithm = [&](std::size_t at) {
+      const double x = 8 * (static_cast<double>(at) + 1 - static_cast<double>(window.side)) / most;
+      return std::copysign(std::log2(std::abs(x) + 1) / 3, x);
+    };
+    std::vector<double> places;
+    for (std::size_t i = 0; i < distances * distances; ++i) {
+      places.push_back(logarithm(i / distances));
+      places.push_back(logarithm(i % distances));
+    }
+    const Tensor wide = apply(weights_.linear(WeightPurpose::distance_up, n),
+                              Tensor({distances * distances, 2}, std::move(places)),
+                              options_.threads, activating(curve_of(Activation::relu)));
+    return mapped(
+        options_.threads, [](double x) { return 16 * sigmoid(x); },
+        apply(weights_.linear(WeightPurpose::distance_down, n), wide, options_.threads));
   }
 
   // One table for all layers, or one for each (UMT5, BEiT).
@@ -474,23 +518,45 @@ class StackReader {
   Tensor distance_table_;
 };
 
+/// Readers of the stages of a stack, each with its own sizes and grid.
+struct StageReaders {
+  std::deque<Architecture> sizes;
+  std::deque<StackReader> stages;
+
+  const StackReader& of(const ModelLayer& layer) const { return stages[layer.mergings]; }
+};
+
+void read_by_stages(const ModelPass& pass, const ModelStack& stack, Stack& own) {
+  const auto readers = std::make_shared<StageReaders>();
+  const auto grid = grid_of_pictures(pass.model, pass.texts);
+  for (const ModelLayer& layer : stack.layers) {
+    if (layer.mergings < readers->stages.size()) continue;
+    const Architecture& sizes = readers->sizes.emplace_back(pass.model.at(layer));
+    readers->stages.emplace_back(sizes, pass.weights, stack, find_prefix(pass.weights, pass.model),
+                                 pass.options,
+                                 grid ? std::optional(grid_at(*grid, layer)) : std::nullopt);
+  }
+  const std::vector<ModelLayer>& layers = stack.layers;
+  own.layer = [readers, &layers](std::size_t n) { return readers->of(layers[n]).layer(n); };
+  own.entering = [readers, &layers](std::size_t n, const Tensor& states) {
+    if (n == 0 || layers[n].mergings == layers[n - 1].mergings) return states;
+    return readers->of(layers[n - 1]).merged(n - 1, states);
+  };
+}
+
 }  // namespace
 
 Stack read_stack(const ModelPass& pass, const ModelStack& stack) {
   const ModelOptions& options = pass.options;
-  std::optional<PatchGrid> grid;
-  if (pass.model.vision && !pass.texts.pictures.empty()) {
-    const Shape& size = pass.texts.pictures.front().shape();
-    grid = grid_of(*pass.model.vision, size[1], size[2]);
-  }
-  const auto reader =
-      std::make_shared<const StackReader>(pass.model.of(stack), pass.weights, stack,
-                                          find_prefix(pass.weights, pass.model), options, grid);
+  const auto reader = std::make_shared<const StackReader>(
+      pass.model.of(stack), pass.weights, stack, find_prefix(pass.weights, pass.model), options,
+      grid_of_pictures(pass.model, pass.texts));
   Stack own;
   own.embedding = reader->embedding();
   own.layer_tokens = reader->layer_tokens();
   own.count = stack.layers.size();
   own.layer = [reader](std::size_t n) { return reader->layer(n); };
+  if (stack.staged) read_by_stages(pass, stack, own);
   own.final_norm = reader->final_norm();
   own.output_projection = reader->output_projection();
   own.options.dtype = options.dtype;

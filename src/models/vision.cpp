@@ -236,6 +236,87 @@ Tensor patch_biases(const Architecture& model, const Tensor& table, const PatchG
   return Tensor({1, heads, length, length}, std::move(all)).converted(dtype);
 }
 
+PatchGrid grid_at(const PatchGrid& of_picture, const ModelLayer& layer) {
+  PatchGrid grid = of_picture;
+  for (std::size_t i = 0; i < layer.mergings; ++i) {
+    grid = {(grid.rows + 1) / 2, (grid.columns + 1) / 2};
+  }
+  return grid;
+}
+
+namespace {
+
+// The first patch of a window's rows or columns is at `shift`, or a window's side away from it.
+std::size_t window_shift(const PatchWindow& window, const PatchGrid& grid) {
+  return window.shifted && std::min(grid.rows, grid.columns) > window.side ? window.side / 2 : 0;
+}
+
+}  // namespace
+
+Tensor patch_windows(const PatchWindow& window, const PatchGrid& grid) {
+  if (grid.rows % window.side != 0 || grid.columns % window.side != 0) {
+    throw input_error(translated("{1} × {2} patches are not filled by windows of {3} × {3}",
+                                 grid.rows, grid.columns, window.side),
+                      "", translated("let it be resized to the size of the configuration"));
+  }
+  const std::size_t shift = window_shift(window, grid), across = grid.columns / window.side + 1;
+  const auto number = [&](std::size_t at) { return (at + window.side - shift) / window.side; };
+  std::vector<std::int64_t> numbers;
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    for (std::size_t column = 0; column < grid.columns; ++column) {
+      numbers.push_back(static_cast<std::int64_t>(number(row) * (across + 1) + number(column)));
+    }
+  }
+  return {{1, numbers.size()}, std::move(numbers)};
+}
+
+Tensor window_biases(const Tensor& table, const PatchWindow& window, const PatchGrid& grid,
+                     DType dtype) {
+  const std::vector<double> rows = doubles_of(table);
+  const std::size_t heads = table.shape()[1], side = window.side,
+                    patches = grid.rows * grid.columns;
+  const Tensor windows = patch_windows(window, grid);
+  const auto numbers = windows.values<std::int64_t>();
+  const auto fill = [&]<class T>(T) {
+    std::vector<T> all(heads * patches * patches);
+    for (std::size_t i = 0; i < patches; ++i) {
+      for (std::size_t j = 0; j < patches; ++j) {
+        if (numbers[i] != numbers[j]) continue;
+        const std::size_t down = i / grid.columns + side - 1 - j / grid.columns,
+                          across = i % grid.columns + side - 1 - j % grid.columns;
+        const double* const row = rows.data() + (down * (2 * side - 1) + across) * heads;
+        for (std::size_t h = 0; h < heads; ++h) {
+          all[(h * patches + i) * patches + j] = static_cast<T>(row[h]);
+        }
+      }
+    }
+    return Tensor({1, heads, patches, patches}, std::move(all));
+  };
+  return dtype == DType::float64 ? fill(double()) : fill(float()).converted(dtype);
+}
+
+Tensor PatchMerging::merged(const Tensor& states, const PatchGrid& grid) const {
+  const std::size_t width = states.shape()[2];
+  const PatchGrid half{(grid.rows + 1) / 2, (grid.columns + 1) / 2};
+  const std::size_t patches = half.rows * half.columns;
+  const Tensor rows = with_floats(states, [&]<class T>(std::span<const T> from) {
+    std::vector<T> all(patches * 4 * width, T(0));
+    for (std::size_t i = 0; i < patches; ++i) {
+      for (std::size_t part = 0; part < 4; ++part) {  // below, then to the right
+        const std::size_t row = 2 * (i / half.columns) + part % 2,
+                          column = 2 * (i % half.columns) + part / 2;
+        if (row >= grid.rows || column >= grid.columns) continue;
+        const auto at = from.subspan((row * grid.columns + column) * width, width);
+        std::ranges::copy(at, all.begin() + static_cast<std::ptrdiff_t>((4 * i + part) * width));
+      }
+    }
+    return Tensor({1, patches, 4 * width}, std::move(all));
+  });
+  const bool before = norm.weight.size() == 4 * width;
+  const Tensor y = apply(reduction, before ? apply(norm, rows, eps, threads) : rows, threads);
+  return before ? y : apply(norm, y, eps, threads);
+}
+
 std::vector<std::string> picture_tokens(const Architecture& model, const PatchGrid& grid) {
   const TensorNames& names = model.stacks.front().names;
   std::vector<std::string> all;
@@ -255,7 +336,7 @@ std::vector<std::string> picture_tokens(const Architecture& model, const PatchGr
 void check_vision(const Architecture& model, const StackWeights& names,
                   const CheckpointWeights& weights, std::vector<std::string>& used) {
   const VisionPart& vision = *model.vision;
-  const std::size_t width = model.width;
+  const std::size_t width = model.stacks.front().layers.front().width;
   // Sizes of 1 in front do not count.
   const auto expect = [&](WeightPurpose purpose, const char* part, Shape wanted, bool needed) {
     if (!model.stacks.front().names.contains(purpose)) return Shape();

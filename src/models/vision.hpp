@@ -19,11 +19,6 @@
 
 namespace attn {
 
-/// Rows and columns of the patches of a picture.
-struct PatchGrid {
-  std::size_t rows = 0, columns = 0;
-};
-
 /// The way from a picture to the numbers that a model reads, as preprocessor_config.json or
 /// processor_config.json gives it.
 struct ImageProcessor {
@@ -78,6 +73,30 @@ Rotary patch_rotary(const Architecture& model, const PatchGrid& grid);
 /// a grid of another size.
 Tensor patch_biases(const Architecture& model, const Tensor& table, const PatchGrid& grid,
                     DType dtype);
+
+/// The grid of the patches that a layer reads; the last of an odd number is merged with nothing.
+PatchGrid grid_at(const PatchGrid& of_picture, const ModelLayer& layer);
+
+/// Numbers of the windows [1,L] that patches are in. A grid that is no larger than a window is one.
+/// Throws Error(input) for a grid that windows do not fill.
+Tensor patch_windows(const PatchWindow& window, const PatchGrid& grid);
+
+/// Biases of scores [1,H,L,L] within windows, from a table `WeightPurpose::patch_bias` [N,H] with a
+/// row per distance in rows and columns; others are 0.
+Tensor window_biases(const Tensor& table, const PatchWindow& window, const PatchGrid& grid,
+                     DType dtype);
+
+/// Four neighbours made one: a norm and a Linear layer of their states side by side, or the norm
+/// behind it.
+struct PatchMerging {
+  Norm norm;               ///< of rows [4D], or of what `reduction` makes
+  StoredLinear reduction;  ///< [D',4D]
+  double eps = 1e-5;       ///< whatever that of the layers is
+  std::size_t threads = 0;
+
+  /// The states [1,L,D] of a grid as those of the merged one.
+  Tensor merged(const Tensor& states, const PatchGrid& grid) const;
+};
 
 /// Names of a picture's tokens: "[CLS]", "[DIST]", "[REG1]"…, and "ROW,COLUMN" of the patches.
 std::vector<std::string> picture_tokens(const Architecture& model, const PatchGrid& grid);

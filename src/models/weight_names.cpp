@@ -15,9 +15,16 @@ std::string numbered(std::string text, std::string_view place, std::size_t numbe
   const std::size_t at = text.find(place);
   return at == std::string::npos ? text : text.replace(at, place.size(), std::to_string(number));
 }
-// {n} is the layer's number; {g} that of the group whose weights it has, {i} its own within a layer
-// of several.
+// {n} is the layer's number; {g} that of the group whose weights it has, or of its stage, {i} its
+// own within a layer of several, or a stage.
 std::string of_layer(std::string text, const ModelStack& stack, std::size_t layer) {
+  if (stack.staged) {
+    const std::size_t stage = stack.layers[layer].mergings;
+    const auto first = std::ranges::find(stack.layers, stage, &ModelLayer::mergings);
+    text = numbered(std::move(text), "{g}", stage);
+    return numbered(std::move(text), "{i}",
+                    layer - static_cast<std::size_t>(first - stack.layers.begin()));
+  }
   if (text.find("{g}") != std::string::npos) {
     const double outer = static_cast<double>(stack.layers.size() / stack.inner);
     const double group =
@@ -253,7 +260,7 @@ std::vector<bool> layers_with_sinks(const Architecture& model, const CheckpointW
 }
 
 bool is_buffer(std::string_view name) {
-  constexpr std::array<std::string_view, 13> ends{".attn_rot_embd.weight",
+  constexpr std::array<std::string_view, 14> ends{".attn_rot_embd.weight",
                                                   ".attn.causal_mask",
                                                   ".attn.bias",
                                                   ".attention.bias",
@@ -262,6 +269,7 @@ bool is_buffer(std::string_view name) {
                                                   ".inv_freq",
                                                   ".relative_attention_bias.weight",
                                                   ".relative_position_index",
+                                                  ".relative_coords_table",
                                                   ".token_type_ids",
                                                   ".embed_positions.weight",
                                                   ".embed_positions.weights",

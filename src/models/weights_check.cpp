@@ -61,9 +61,14 @@ class StackCheck {
 
   void check() {
     const std::size_t embedded = model_.senses(stack_) ? model_.width : check_embeddings();
-    const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
-    const std::size_t groups = model_.kv_heads * model_.head_width;
     for (std::size_t n = 0; n < stack_.layers.size(); ++n) {
+      if (stack_.staged) {
+        const std::size_t before = n == 0 ? 0 : stack_.layers[n - 1].mergings;
+        model_ = model_.at(stack_.layers[n]);
+        if (stack_.layers[n].mergings > before) merging(n);
+      }
+      const std::size_t width = model_.width, heads = model_.heads * model_.head_width;
+      const std::size_t groups = model_.kv_heads * model_.head_width;
       if (stack_.layers[n].attends) attention(n);
       if (stack_.layers[n].mixes) mixer(n);
       if (stack_.crosses) {
@@ -87,6 +92,7 @@ class StackCheck {
       layer_input(n);
     }
     layer_tokens();
+    const std::size_t width = model_.width;
     vector(WeightPurpose::final_norm, std::nullopt, width);
     if (names_.has(WeightPurpose::contacts, std::nullopt)) {
       matrix(WeightPurpose::contacts, std::nullopt, 1, stack_.layers.size() * model_.heads);
@@ -102,6 +108,16 @@ class StackCheck {
   }
 
  private:
+  // What makes the states of a stage of those of the one before, half as wide.
+  void merging(std::size_t n) {
+    using enum WeightPurpose;
+    const std::size_t side_by_side = 4 * stack_.layers[n - 1].width;
+    matrix(WeightPurpose::merging, n - 1, model_.width, side_by_side);
+    const auto norm = names_.shape(merging_norm, n - 1, "weight");
+    const bool behind = norm && norm->front() == model_.width;
+    vector(merging_norm, n - 1, behind ? model_.width : side_by_side);
+  }
+
   void attention(std::size_t n) {
     const ModelLayer& layer = stack_.layers[n];
     const std::size_t width = model_.width, heads = model_.heads * layer.head_width;
@@ -357,9 +373,16 @@ class StackCheck {
 
   // The biases of distances between patches, of all layers or each layer's own.
   void patch_table(std::size_t n) {
+    if (stack_.names.contains(WeightPurpose::distance_down)) {
+      using enum WeightPurpose;
+      const std::size_t hidden = matrix(distance_up, n, 0, 2)[0];
+      matrix(distance_down, n, model_.heads, hidden);
+      tensor(cosine_scale, n, {model_.heads, 1, 1});
+    }
     if (!stack_.names.contains(WeightPurpose::patch_bias)) return;
     const bool own = names_.has(WeightPurpose::patch_bias, n);
-    const std::size_t distances = 2 * model_.vision->side - 1;
+    const auto& window = stack_.layers[n].patches;
+    const std::size_t distances = 2 * (window ? window->side : model_.vision->side) - 1;
     matrix(WeightPurpose::patch_bias, own ? LayerNumber(n) : std::nullopt,
            distances * distances + (stack_.names.contains(WeightPurpose::class_token) ? 3 : 0),
            model_.heads);
@@ -586,7 +609,7 @@ class StackCheck {
     use(purpose, layer, *name, width);
   }
 
-  const Architecture& model_;
+  Architecture model_;        // with the sizes of the layer, where these differ
   std::size_t memory_width_;  // of what a cross-attention reads
   const CheckpointWeights& weights_;
   const ModelStack& stack_;

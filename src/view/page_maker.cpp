@@ -230,9 +230,22 @@ std::vector<ViewData::Maps> PageMaker::add_tensor(const Taken& tensor) {
   return of_samples;
 }
 
-void PageMaker::add_pictures(const AttentionMap& map) {
-  if (!data_.pictures.empty()) return;
+std::size_t PageMaker::add_pictures(const AttentionMap& map) {
   const SeenPicture& seen = *map.picture;
+  const auto known = std::ranges::find_if(data_.pictures, [&](const ViewData::Picture& one) {
+    return one.rows == seen.rows && one.columns == seen.columns;
+  });
+  const auto first = static_cast<std::size_t>(known - data_.pictures.begin());
+  if (known != data_.pictures.end()) return first;
+  // The same pixels in larger patches.
+  for (std::size_t b = 0; first > 0 && b < seen.image.shape()[0]; ++b) {
+    ViewData::Picture merged = data_.pictures[b];
+    merged.rows = seen.rows;
+    merged.columns = seen.columns;
+    merged.patch = seen.patch;
+    data_.pictures.push_back(merged);
+  }
+  if (first > 0) return first;
   const Tensor image = seen.image.converted(DType::float32);
   const auto numbers = image.values<float>();
   const std::size_t height = image.shape()[2], width = image.shape()[3], area = height * width;
@@ -247,6 +260,7 @@ void PageMaker::add_pictures(const AttentionMap& map) {
     data_.pictures.push_back(
         {width, height, seen.rows, seen.columns, seen.patch, page_.add_block(packed_block(bytes))});
   }
+  return first;
 }
 
 void PageMaker::roll_out(const AttentionMap& map) {
@@ -254,6 +268,8 @@ void PageMaker::roll_out(const AttentionMap& map) {
   const MapSelection& chosen = options_.maps.selection;
   const bool next = map.holds_weights() && map.name.layer() == rollouts_.size();
   if (!next || shape[2] != shape[3] || takes_part(chosen) || chosen.layers) return;
+  // Shares of patches that were merged are not followed.
+  if (!rollouts_.empty() && rollouts_.front().numbers.shape()[2] != shape[2]) return;
   if (!rollout_) {
     rollout_.emplace(RolloutOptions(), std::vector<std::size_t>(shape[0], shape[2]),
                      options_.document.threads);
@@ -272,8 +288,9 @@ void PageMaker::roll_out(const AttentionMap& map) {
 }
 
 void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>& vectors) {
+  std::size_t first_picture = 0;
   if (map.picture && map.cells.empty()) {
-    add_pictures(map);
+    first_picture = add_pictures(map);
     roll_out(map);
   }
   const Shape& shape = map.numbers.shape();
@@ -316,7 +333,9 @@ void PageMaker::take(const AttentionMap& map, const std::optional<ScoreVectors>&
                     Labels::of_sample(labels.key, b), special(map.key_tokens));
     sample.query_tokens = axes.queries;
     sample.key_tokens = axes.keys;
-    if (map.picture && !joined) sample.picture = std::min(b, data_.pictures.size() - 1);
+    if (map.picture && !joined) {
+      sample.picture = first_picture + std::min(b, map.picture->image.shape()[0] - 1);
+    }
     sample.hidden_because = reasons[b];
     if (b < of_samples.size()) sample.vectors = std::move(of_samples[b]);
     if (const auto split = splits_.find(attention.name); split != splits_.end()) {

@@ -131,8 +131,9 @@ class PageMaker {
   /// Directions of the lens of a sample for each head that the map has.
   std::vector<ViewData::Cells> add_lens(const AttentionMap& map, std::size_t sample);
   void add_notes();
-  /// Adds the pictures of the map, once for all maps.
-  void add_pictures(const AttentionMap& map);
+  /// Adds the pictures of the map, once for all maps of as many patches. Returns the number of the
+  /// first.
+  std::size_t add_pictures(const AttentionMap& map);
   /// Takes a layer for the rollout of pictures, which needs all layers and heads.
   void roll_out(const AttentionMap& map);
 

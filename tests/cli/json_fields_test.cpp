@@ -109,6 +109,7 @@ constexpr Report reports[] = {
     {"validate", "mask.json"},
     {"validate", "wrong.json"},
     {"model", "data/speeches"},
+    {"model", ATTN_TEST_DATA "/models/pictures/swin_shifted_windows/checkpoint"},
     {"tokens", "--model data/speeches --text The"},
     {"bench", "--shape 1,1,8,8,8"},
     {"bench", "--attention additive --shape 1,1,8,8,8"},

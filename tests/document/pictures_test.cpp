@@ -77,7 +77,7 @@ TEST_CASE("models of pictures and sound: every tensor is that of the family's ow
   for (const std::string name :
        {"clip_two_pictures_three_texts", "dinov2_registers_antialiased", "dinov3_wide",
         "beit_distances", "beit_shared_distances", "siglip2_wide", "vit_mae_all_patches",
-        "blip_fused", "whisper_spectrogram"}) {
+        "blip_fused", "swin_shifted_windows", "swinv2_cosines", "whisper_spectrogram"}) {
     CAPTURE(name);
     const JsonValue wanted = parse_json_by_element(read_text(cases / name / "expected.json"), 100);
     const double of_document = wanted.find("tolerance")->find("float32")->number();
@@ -95,6 +95,64 @@ TEST_CASE("models of pictures: special tokens and registers have names, patches 
   CHECK(tokens[4] == "[REG4]");
   CHECK(tokens[5] == "0,0");
   CHECK(tokens.back() == "3,3");
+}
+
+TEST_CASE("models of pictures: merged patches have maps, names and patches of their own") {
+  const Plan plan = plan_of_pictures("swin_shifted_windows");
+  REQUIRE(plan.attentions.size() == 3);
+  CHECK(plan.attentions[1].geometry.weights_shape() == Shape{1, 1, 16, 16});
+  CHECK(plan.attentions[2].geometry.weights_shape() == Shape{1, 2, 4, 4});
+  CHECK(plan.attentions[2].labels.key.front() ==
+        std::vector<std::string>{"0,0", "0,1", "1,0", "1,1"});
+  std::vector<AttentionMap> maps;
+  compute(plan, {{}, [&](AttentionMap map, std::size_t) { maps.push_back(std::move(map)); }});
+  REQUIRE(maps.size() == 3);
+  REQUIRE(maps[2].picture);
+  CHECK(maps[0].picture->patch == 4);
+  CHECK(maps[2].picture->patch == 8);
+  CHECK(maps[2].picture->rows == 2);
+}
+
+TEST_CASE(
+    "windows of patches: shifted ones are cut at the edges, and fill the grid or are refused") {
+  const auto numbers = [](const PatchWindow& window, const PatchGrid& grid) {
+    const Tensor all = patch_windows(window, grid);
+    return std::vector<std::int64_t>(all.values<std::int64_t>().begin(),
+                                     all.values<std::int64_t>().end());
+  };
+  const std::vector<std::int64_t> shifted = numbers({2, true}, {4, 4});
+  // Rows 0, 1 and 2, and 3 are three windows high, and columns likewise.
+  for (std::size_t i = 0; i < 16; ++i) {
+    for (std::size_t j = 0; j < 16; ++j) {
+      const auto part = [](std::size_t at) { return (at + 1) / 2; };
+      const bool same = part(i / 4) == part(j / 4) && part(i % 4) == part(j % 4);
+      CHECK((shifted[i] == shifted[j]) == same);
+    }
+  }
+  const std::vector<std::int64_t> single = numbers({2, true}, {2, 2});
+  CHECK(std::ranges::count(single, single.front()) == 4);
+  CHECK(error_from([] {
+          patch_windows({2, false}, {4, 3});
+        }) ==
+        "4 × 3 patches are not filled by windows of 2 × 2\n"
+        "  help:  let it be resized to the size of the configuration");
+}
+
+TEST_CASE("merging of patches: neighbours stand side by side, zeros beyond an odd grid") {
+  PatchMerging own;
+  std::vector<double> ones(16, 0);
+  for (std::size_t i = 0; i < 4; ++i) ones[5 * i] = 1;
+  own.reduction = Linear{Tensor({4, 4}, std::move(ones)), {}};
+  own.norm = {Tensor({4}, std::vector<double>(4, 1)), {}, NormKind::rms};
+  own.eps = 1e-12;
+  const Tensor y = own.merged(Tensor({1, 3, 1}, std::vector<double>{3, 4, 5}), {1, 3});
+  REQUIRE(y.shape() == Shape{1, 2, 4});
+  const auto rows = y.values<double>();
+  // [3, 0, 4, 0] and [5, 0, 0, 0], divided by the roots of their mean squares.
+  CHECK(rows[0] == doctest::Approx(1.2));
+  CHECK(rows[2] == doctest::Approx(1.6));
+  CHECK(rows[4] == doctest::Approx(2));
+  CHECK(rows[1] + rows[3] + rows[5] + rows[6] + rows[7] == 0);
 }
 
 TEST_CASE("image processors: keys and filters that are not known are refused at their place") {

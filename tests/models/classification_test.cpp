@@ -1,5 +1,6 @@
 #include "models/classification.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>

@@ -5,6 +5,10 @@ SIZES = dict(vocab_size=61, hidden_size=32, intermediate_size=40, num_hidden_lay
 SHORT = dict(vocab_size=61, n_embd=32, n_layer=2, n_head=4, n_positions=64)
 VISION = dict(hidden_size=32, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4, image_size=16,
               patch_size=4)
+def stages(d, **more):
+    depths, heads = d(([2, 2], [2, 4]), ([3, 2], [1, 4]), ([2, 1, 2], [2, 2, 4]))
+    return dict(image_size=16, patch_size=2, embed_dim=8, depths=depths, num_heads=heads, window_size=d(2, 4) if len(depths) < 3 else 2,
+                mlp_ratio=d(2.0, 4.0), qkv_bias=d(True, False), hidden_act=d("gelu", "relu"), layer_norm_eps=d(1e-5, 1e-3)) | more
 def bert(d, **more):
     return SIZES | dict(layer_norm_eps=d(1e-12, 1e-3), hidden_act=d("gelu", "relu", "gelu_new"), tie_word_embeddings=d(True, False)) | more
 def llama(d, window=False, groups=True, rope=True, both=False, **more):
@@ -250,6 +254,8 @@ FAMILIES = {
                                                       hidden_act=d("gelu", "silu"), **{f"{part}_bias": d(True, False) for part in ("query", "key", "value", "proj", "mlp")})),
     "beit": ("picture", lambda d: VISION | dict(image_size=d(16, 24), use_absolute_position_embeddings=d(True, False), use_mean_pooling=d(True, False),
                                                 layer_scale_init_value=d(0.0, 0.1), **d({}, dict(use_relative_position_bias=True), dict(use_shared_relative_position_bias=True)))),
+    "swin": ("picture", stages),
+    "swinv2": ("picture", lambda d: stages(d, window_size=d(2, 4, 8), pretrained_window_sizes=d([0, 0, 0], [4, 2, 3]))),
     "siglip2_vision_model": ("picture", lambda d: {key: value for key, value in VISION.items() if key != "image_size"} | dict(num_patches=d(9, 16, 36))),
     "siglip2_text_model": ("plain", lambda d: bert(d, hidden_act="gelu_pytorch_tanh")),
     "whisper": ("sound", lambda d: {key: value for key, value in bart(d).items() if key not in ("max_position_embeddings", "forced_eos_token_id")} | dict(

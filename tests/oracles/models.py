@@ -28,6 +28,7 @@ CLASSES = {
     "both": transformers.AutoModelForSeq2SeqLM, "sound": transformers.AutoModelForSpeechSeq2Seq, "picture": transformers.AutoModel, "plain": transformers.AutoModel,
     "container": transformers.AutoModelForImageTextToText,
 }
+STAGED = ("swin", "swinv2")  # the library hands over the windows of the last layer of each stage alone
 WHOLE = ("vit_mae", "whisper")  # tables that are not learned are in their files
 WIDE = ("dinov3_vit", "beit", "siglip2_vision_model")  # pictures that are no squares
 single = torch.float32
@@ -86,6 +87,26 @@ def made_anew(read, attention):
     model.load_state_dict({name: weight for name, weight in read.state_dict().items() if name not in computed}, strict=False)
     return model
 
+@contextlib.contextmanager
+def layers_of_stages(model):
+    """By attn-cli's names the states that leave each layer, and its maps over all patches, put together from those of windows."""
+    tensors, hooks = {}, []
+    def keep(layer, _, made, n):
+        states, windows = made[:2]
+        side, own = round(states.shape[1] ** 0.5), int(layer.window_size)
+        patches = torch.arange(side * side).reshape(side, side).roll((-int(layer.shift_size),) * 2, (0, 1))
+        patches = patches.reshape(side // own, own, side // own, own).transpose(1, 2).reshape(-1, own * own)
+        whole = torch.zeros(1, windows.shape[1], side * side, side * side)
+        for within, weights in zip(patches, windows):
+            whole[0, :, within[:, None], within[None, :]] = weights
+        tensors[f"layers.{n}.self.weights"], tensors[f"layers.{n}.output"] = whole, states
+    layers = [layer for layer in model.modules() if type(layer).__name__ in ("SwinLayer", "Swinv2Layer")]
+    for n, layer in enumerate(layers):
+        hooks.append(layer.register_forward_hook(lambda *made, n=n: keep(*made, n=n)))
+    yield tensors
+    for hook in hooks:
+        hook.remove()
+
 def inputs_of(family, kind, ids, pixels, config):
     if kind == "sound":
         return {"input_features": pixels}
@@ -114,8 +135,8 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
         inputs = inputs_of(family, kind, ids, pixels, read.config)
         if kind in ("both", "sound"):
             inputs["decoder_input_ids"] = decoder_ids
-        out = model(**inputs, output_attentions=attention == "eager", output_hidden_states=True)
-        tensors = {}
+        with layers_of_stages(model) as tensors:
+            out = model(**inputs, output_attentions=attention == "eager", output_hidden_states=True)
         def stack(prefix, maps, states, name="self"):
             numbers = full if mixed else range(len(maps or ()))
             for n, own in zip(numbers, [own for own in maps or () if own is not None]):
@@ -126,6 +147,8 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
             stack("encoder.", out.encoder_attentions, out.encoder_hidden_states)
             stack("decoder.", out.decoder_attentions, out.decoder_hidden_states)
             stack("decoder.", out.cross_attentions, (), "cross")
+        elif family in STAGED:
+            tensors |= {"embedded": out.hidden_states[0], "output": out.last_hidden_state}
         else:
             stack("", () if family in OTHER_MAPS else out.attentions, out.hidden_states)
         if kind not in ("picture", "plain"):

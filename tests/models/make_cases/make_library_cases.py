@@ -144,6 +144,11 @@ SENSES = {
     "dinov3_wide": ("dinov3_vit", "picture", SEEN | dict(num_register_tokens=2, use_gated_mlp=True, hidden_act="silu", image_size=16), (8, 12)),
     "beit_distances": ("beit", "picture", SEEN | dict(image_size=16, use_relative_position_bias=True, use_mean_pooling=False), (8, 12)),
     "beit_shared_distances": ("beit", "picture", SEEN | dict(image_size=12, use_shared_relative_position_bias=True, layer_scale_init_value=0.0), (12, 12)),
+    "swin_shifted_windows": ("swin", "picture", dict(
+        image_size=16, patch_size=4, embed_dim=4, depths=[2, 1], num_heads=[1, 2], window_size=2, mlp_ratio=2.0, qkv_bias=True), (16, 16)),
+    "swinv2_cosines": ("swinv2", "picture", dict(
+        image_size=16, patch_size=4, embed_dim=4, depths=[2, 1], num_heads=[1, 2], window_size=2, mlp_ratio=2.0, qkv_bias=True,
+        pretrained_window_sizes=[3, 0]), (16, 16)),
     "siglip2_wide": ("siglip2_vision_model", "picture", SEEN | dict(num_patches=16), (8, 12)),
     "vit_mae_all_patches": ("vit_mae", "picture", SEEN | dict(image_size=12, mask_ratio=0.0), (12, 12)),
     "blip_fused": ("blip_vision_model", "picture", SEEN | dict(image_size=12), (12, 12)),
