@@ -56,6 +56,36 @@ Tensor lengths_of(const std::vector<std::vector<std::int64_t>>& samples) {
   return equal ? Tensor() : Tensor({count}, std::move(lengths));
 }
 
+// Lets the tokens that see all others do so. Where these differ from sample to sample, pairs that
+// are seen take the place of the window.
+void add_global(const ModelRequest& request, std::size_t n, Mask& mask) {
+  const Architecture& model = request.folder->architecture;
+  if (model.global_tokens == GlobalTokens::none) return;
+  std::vector<std::vector<std::size_t>> all;
+  for (std::size_t b = 0; b < request.texts.ids.size(); ++b) {
+    all.push_back(global_positions(model, request.texts.ids[b],
+                                   request.texts.place + "/" + std::to_string(b)));
+  }
+  if (std::ranges::count(all, all.front()) == static_cast<std::ptrdiff_t>(all.size())) {
+    mask.global = all.front();
+    return;
+  }
+  const std::size_t length = longest_of(request.texts.ids),
+                    side = model.stacks.front().layers[n].window.value_or(length);
+  std::vector<std::uint8_t> seen;
+  for (const std::vector<std::size_t>& global : all) {
+    for (std::size_t i = 0; i < length; ++i) {
+      const bool sees_all = std::ranges::binary_search(global, i);
+      for (std::size_t j = 0; j < length; ++j) {
+        const bool near = std::max(i, j) - std::min(i, j) <= side;
+        seen.push_back(near || sees_all || std::ranges::binary_search(global, j) ? 1 : 0);
+      }
+    }
+  }
+  mask.window.reset();
+  mask.allow = Tensor({all.size(), 1, length, length}, std::move(seen));
+}
+
 Attentions planned(const ModelRequest& request) {
   const Architecture& model = request.folder->architecture;
   Attentions attentions;
@@ -84,6 +114,7 @@ Attentions planned(const ModelRequest& request) {
       Mask mask =
           stack_mask(stack, n, grid ? std::optional(grid_at(*grid, stack.layers[n])) : grid);
       mask.valid_lens = lengths;
+      add_global(request, n, mask);
       attentions.push_back({at.attention(), std::move(mask), geometry(n), {}});
       if (!stack.crosses) continue;
       Mask memory;

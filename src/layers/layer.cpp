@@ -269,6 +269,8 @@ class LayerPass {
           project(self ? spec_.self : spec_.cross, sequences, weights, states.dtype(), cache);
       if (self && spec_.growth) grow_queries(request);
       if (self && !spec_.cosine_scales.empty()) take_cosines(request);
+      const bool has_global = self && weights_.global && !options_.global.empty();
+      if (has_global) add_global(states, request);
       if (self && weights_.distances) {
         request.mask.bias = disentangled_bias(*weights_.distances, request);
       } else if (self && spec_.rounded_alibi) {
@@ -283,6 +285,7 @@ class LayerPass {
                         : attend(request, options_.progress);
         heads = std::exchange(result.output, {});
       }
+      if (has_global) heads = own_halves(heads);
       if (options_.inside) (self ? step_.self_request : step_.cross_request) = std::move(request);
     }
     heads = without_heads(heads, self ? options_.self_off : options_.cross_off,
@@ -329,6 +332,70 @@ class LayerPass {
       std::vector<T> y(from.begin(), from.end());
       for (std::size_t i = 0; i < y.size(); ++i) {
         y[i] *= static_cast<T>(spec_.growth->at(first + i / width % length));
+      }
+      return Tensor(shape, std::move(y));
+    });
+  }
+
+  // Makes vectors of heads twice as wide: keys and values are those for other tokens with those for
+  // the tokens that see all behind them, and a query is 0 where it reads the other half.
+  void add_global(const Tensor& states, AttentionRequest& request) const {
+    AttentionWeights own;
+    own.query = weights_.global->query;
+    own.key = weights_.global->key;
+    own.value = weights_.global->value;
+    Sequences sequences{states, {}};
+    sequences.heads = spec_.heads;
+    const AttentionRequest global = project(spec_.self, sequences, own, states.dtype());
+    auto& to = std::get<ScaledDotProduct>(request.score);
+    const auto& from = std::get<ScaledDotProduct>(global.score);
+    to.query = side_by_side(to.query, from.query, true);
+    to.key = side_by_side(to.key, from.key, false);
+    to.value = side_by_side(to.value, from.value, false);
+    request.mask.global = options_.global;
+  }
+
+  // Whether each token [L] sees all others.
+  std::vector<bool> global_tokens(std::size_t length) const {
+    std::vector<bool> all(length, false);
+    for (const std::size_t position : options_.global) all[position] = true;
+    return all;
+  }
+
+  // Heads of a and b [..,L,H·d] side by side, [..,L,H·2d]; of queries those alone that a token has.
+  Tensor side_by_side(const Tensor& a, const Tensor& b, bool queries) const {
+    Shape shape = a.shape();
+    const std::size_t length = shape[shape.size() - 2], heads = spec_.heads.value_or(1),
+                      width = shape.back() / heads;
+    shape.back() *= 2;
+    const std::vector<bool> sees_all = global_tokens(length);
+    return with_floats(a, [&]<class T>(std::span<const T> of_a) {
+      const std::span<const T> of_b = b.values<T>();
+      std::vector<T> y(2 * of_a.size(), T(0));
+      for (std::size_t row = 0; row < of_a.size() / width; ++row) {
+        const bool own = sees_all[row / heads % length];
+        T* const to = y.data() + 2 * row * width;
+        if (!queries || !own) std::ranges::copy(of_a.subspan(row * width, width), to);
+        if (!queries || own) std::ranges::copy(of_b.subspan(row * width, width), to + width);
+      }
+      return Tensor(shape, std::move(y));
+    });
+  }
+
+  // Of outputs [..,L,H·2d] the half of each head that belongs to its token's query.
+  Tensor own_halves(const Tensor& outputs) const {
+    Shape shape = outputs.shape();
+    const std::size_t length = shape[shape.size() - 2], heads = spec_.heads.value_or(1);
+    shape.back() /= 2;
+    const std::size_t width = shape.back() / heads;
+    const std::vector<bool> sees_all = global_tokens(length);
+    return with_floats(outputs, [&]<class T>(std::span<const T> from) {
+      std::vector<T> y;
+      y.reserve(from.size() / 2);
+      for (std::size_t row = 0; row < from.size() / (2 * width); ++row) {
+        const std::size_t half = sees_all[row / heads % length] ? width : 0;
+        const auto own = from.subspan(2 * row * width + half, width);
+        y.insert(y.end(), own.begin(), own.end());
       }
       return Tensor(shape, std::move(y));
     });

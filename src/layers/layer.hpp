@@ -137,6 +137,12 @@ struct LayerInput {
   std::optional<Norm> norm;
 };
 
+/// Projections of tokens that see all others (StepOptions::global): their queries, and the keys and
+/// values of all tokens for these.
+struct GlobalProjections {
+  StoredLinear query, key, value;
+};
+
 /// The learned matrices and norms of a layer, by purpose. A layer may lack attention, mixer or
 /// feed-forward. An absent norm leaves its states as they
 /// are. D is the width of the states, F that of the feed-forward.
@@ -154,6 +160,7 @@ struct LayerWeights {
                       after_feed_forward_sum = {};
   std::optional<InputConvolution> input_convolution = {};
   std::optional<LayerInput> layer_input = {};
+  std::optional<GlobalProjections> global = {};
 
   bool mixes_tokens() const { return self.query || mixer; }
   bool feeds_forward() const { return up || experts; }
@@ -182,6 +189,8 @@ struct StepOptions {
   Tensor* keeps_read = nullptr;
   Tensor keys_from = {};    ///< those states, for a layer that takes them
   Tensor layer_input = {};  ///< what the layer reads of the tokens [..,L,P]
+  /// Positions of the tokens that see all others and are seen by all.
+  std::vector<std::size_t> global = {};
   /// State of the mixer before x, which becomes that after x; null = x is the whole text.
   MixerState* mixer_state = nullptr;
   /// Takes the self-attention's weights some rows [1,H,count,L] at a time, in place of a whole map.

@@ -47,7 +47,7 @@ constexpr auto class_rows = std::to_array<ClassRow>({
     // clang-format off
     {Task::sequence, "bert,nomic_bert,ernie,megatron-bert,rembert", Reads::first, "pooler.dense", "tanh", "", "classifier"},
     {Task::sequence, "albert", Reads::first, "pooler", "tanh", "", "classifier"},
-    {Task::sequence, "roberta,xlm-roberta,xlm-roberta-xl,camembert,esm,mpnet,data2vec-text,roberta-prelayernorm", Reads::first,
+    {Task::sequence, "roberta,xlm-roberta,xlm-roberta-xl,camembert,esm,mpnet,data2vec-text,roberta-prelayernorm,longformer", Reads::first,
      "classifier.dense", "tanh", "", "classifier.out_proj"},
     {Task::sequence, "electra", Reads::first, "classifier.dense", "gelu", "", "classifier.out_proj"},
     {Task::sequence, "roformer", Reads::first, "classifier.dense", "hidden_act", "", "classifier.out_proj"},
@@ -65,7 +65,7 @@ constexpr auto class_rows = std::to_array<ClassRow>({
     {Task::token, "", Reads::each, "", "", "", "classifier,score"},
     {Task::question, "modernbert", Reads::each, "head.dense", "classifier_activation", "head.norm", "classifier"},
     {Task::question, "", Reads::each, "", "", "", "qa_outputs"},
-    {Task::choice, "bert,roberta,xlm-roberta,xlm-roberta-xl,camembert,mpnet,ernie,megatron-bert,rembert,data2vec-text,roberta-prelayernorm", Reads::first,
+    {Task::choice, "bert,roberta,xlm-roberta,xlm-roberta-xl,camembert,mpnet,ernie,megatron-bert,rembert,data2vec-text,roberta-prelayernorm,longformer", Reads::first,
      "pooler.dense", "tanh", "", "classifier"},
     {Task::choice, "albert", Reads::first, "pooler", "tanh", "", "classifier"},
     {Task::choice, "distilbert", Reads::first, "pre_classifier", "relu", "", "classifier"},

@@ -49,6 +49,14 @@ Predicts predicted_by(const std::string& name) {
   return name.ends_with("Model") ? Predicts::nothing : Predicts::unknown;
 }
 
+// The tokens that classes let see all others where their users say nothing.
+GlobalTokens global_tokens_of(std::string_view class_name) {
+  if (class_name.ends_with("ForSequenceClassification")) return GlobalTokens::first;
+  if (class_name.ends_with("ForQuestionAnswering")) return GlobalTokens::question;
+  if (class_name.ends_with("ForMultipleChoice")) return GlobalTokens::choice;
+  return GlobalTokens::none;
+}
+
 }  // namespace
 
 bool encoder_alone(const JsonValue& config) {
@@ -80,11 +88,8 @@ void take_head_away(Architecture& model, const JsonValue& config) {
   model.classifier = std::move(classifier);
   model.headless_class = model.classifier ? model.classifier->name : classes.front();
   if (others) {
-    if (model.family == "longformer" && !model.headless_class.ends_with("TokenClassification")) {
-      refuse_key("architectures",
-                 translated("models of the class {1} let some tokens see all others",
-                            in_quotes(model.headless_class)),
-                 translated("windows alone are computed: its states would be others"));
+    if (model.stacks.front().names.contains(WeightPurpose::global_query)) {
+      model.global_tokens = global_tokens_of(model.headless_class);
     }
     model.head = {};
     // The base of decoders that answer questions has another name there.

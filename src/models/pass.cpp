@@ -65,6 +65,12 @@ Mask stack_mask(const ModelStack& stack, std::size_t layer, const std::optional<
 }
 
 void check_term_norms(const Architecture& model, const std::string& place) {
+  if (model.global_tokens != GlobalTokens::none) {
+    throw input_error(
+        translated("the norms of terms are not computed where some tokens see all others by "
+                   "projections of their own"),
+        place, translated("leave norms out: a token's term differs from query to query there"));
+  }
   if (!model.gated_queries) return;
   throw input_error(
       translated("the norms of terms are not computed where heads' outputs have a gate"), place,
@@ -352,6 +358,8 @@ class StackPass {
     for (; sample < states.size(); ++sample) {
       Tensor& x = states[sample];
       if (kept) options.keeps_read = &kept_[n][sample];
+      options.global =
+          global_positions(pass_.model, pass_.texts.read_by(stack_)[sample], pass_.texts.place);
       if (of) options.keys_from = kept_.at(*of)[sample];
       if (!inputs_.empty()) options.layer_input = layer_part(own_.layer_tokens, inputs_[sample], n);
       LayerStep done = step(layer, x, memory_.empty() ? Tensor() : memory_[sample], options);

@@ -210,6 +210,12 @@ std::optional<PatchGrid> grid_of_pictures(const Architecture& model, const Model
 std::size_t longest_at(const Architecture& model, const ModelTexts& texts, const ModelStack& stack,
                        std::size_t layer);
 
+/// Positions of the tokens that all others of a text see; none in most models. Throws Error(input)
+/// at `place` for a text without the separators that say where they are.
+std::vector<std::size_t> global_positions(const Architecture& model,
+                                          const std::vector<std::int64_t>& ids,
+                                          const std::string& place);
+
 /// Tokens of the longest text that a stack reads: its table of positions ends there. Absent = any.
 std::optional<std::size_t> longest_text(const Architecture& model, const CheckpointWeights& weights,
                                         const ModelStack& stack);

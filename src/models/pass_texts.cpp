@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -36,6 +37,32 @@ Tensor padded_ids(const std::vector<std::vector<std::int64_t>>& samples) {
     all.insert(all.end(), longest - ids.size(), -1);
   }
   return {{samples.size(), longest}, std::move(all)};
+}
+
+std::vector<std::size_t> global_positions(const Architecture& model,
+                                          const std::vector<std::int64_t>& ids,
+                                          const std::string& place) {
+  if (model.global_tokens == GlobalTokens::none) return {};
+  if (model.global_tokens == GlobalTokens::first) return {0};
+  // A pair has a separator behind each text, and one before the second.
+  constexpr std::ptrdiff_t of_pair = 3;
+  const std::ptrdiff_t count = std::ranges::count(ids, model.separator_id.value_or(-1));
+  if (count != of_pair) {
+    throw input_error(
+        translated(
+            "the text has {1}, and a pair of texts has {2}",
+            translated_count(static_cast<std::size_t>(count), "{1} separator", "{1} separators"),
+            static_cast<std::size_t>(of_pair)),
+        place,
+        translated("give a pair of texts: the tokens that see all others are found by its "
+                   "separators"));
+  }
+  const auto first =
+      static_cast<std::size_t>(std::ranges::find(ids, *model.separator_id) - ids.begin());
+  const bool question = model.global_tokens == GlobalTokens::question;
+  std::vector<std::size_t> all(question ? first : ids.size() - std::min(ids.size(), first + 2));
+  std::iota(all.begin(), all.end(), question ? 0 : first + 2);
+  return all;
 }
 
 std::optional<std::size_t> longest_text(const Architecture& model, const CheckpointWeights& weights,

@@ -37,7 +37,10 @@ constexpr auto projections = std::to_array<WeightPurpose>({embedding_projection,
                                                            down,
                                                            relative_key,
                                                            relative_query,
-                                                           contacts});
+                                                           contacts,
+                                                           global_query,
+                                                           global_key,
+                                                           global_value});
 
 }  // namespace
 

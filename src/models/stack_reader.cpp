@@ -91,6 +91,10 @@ class StackReader {
     if (stack_.layers[n].attends) weights.self = projections_.self(n);
     if (stack_.layers[n].mixes) weights.mixer = projections_.mixer(n);
     if (stack_.crosses) weights.cross = projections_.cross(n);
+    if (model_.global_tokens != GlobalTokens::none) {
+      weights.global = {weights_.linear(global_query, n), weights_.linear(global_key, n),
+                        weights_.linear(global_value, n)};
+    }
     if (model_.disentangled) weights.distances = distances(n, weights.self);
     weights.self.clip = model_.clip;
     if (model_.whole_width_norms) {

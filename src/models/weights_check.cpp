@@ -144,6 +144,10 @@ class StackCheck {
       vector(WeightPurpose::query_norm, n, whole ? heads : layer.head_width);
       if (!layer.keys_of) vector(WeightPurpose::key_norm, n, whole ? groups : layer.head_width);
     }
+    for (const WeightPurpose purpose :
+         {WeightPurpose::global_query, WeightPurpose::global_key, WeightPurpose::global_value}) {
+      if (stack_.names.contains(purpose)) matrix(purpose, n, heads, width);
+    }
     vector(WeightPurpose::sinks, n, model_.heads);
     vector(WeightPurpose::query_bias, n, heads);
     vector(WeightPurpose::value_bias, n, groups);

@@ -105,6 +105,12 @@ void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelText
                       why.head ? "WhyOptions::head" : "WhyOptions::logit",
                       translated("name a model of texts"));
   }
+  if (model.global_tokens != GlobalTokens::none) {
+    throw input_error(translated("models are not split into parts where some tokens see all others "
+                                 "by projections of their own"),
+                      why.head ? "WhyOptions::head" : "WhyOptions::logit",
+                      translated("name another model"));
+  }
   const auto check = [](const std::optional<std::size_t>& position, std::size_t length,
                         const char* field, const char* problem) {
     if (position) check_below(*position, length, field, problem);

@@ -219,6 +219,52 @@ TEST_CASE("a decoder reads the text behind its start token, or behind the last t
   CHECK(read("mbart_norms_first") == std::vector<std::int64_t>{9, 5, 11, 7});
 }
 
+TEST_CASE("tokens that see all others follow from the class, those of pairs from separators") {
+  const std::vector<std::int64_t> pair{0, 7, 12, 2, 2, 8, 13, 2};
+  const auto global = [&](const std::string& name) {
+    const ModelFolder folder = ChangedCheckpoint("longformer_answers")
+                                   .set("architectures", "[\"Longformer" + name + "\"]")
+                                   .open();
+    return global_positions(folder.architecture, pair, "/token_ids/0");
+  };
+  using Positions = std::vector<std::size_t>;
+  CHECK(global("ForSequenceClassification") == Positions{0});
+  CHECK(global("ForQuestionAnswering") == Positions{0, 1, 2});
+  CHECK(global("ForMultipleChoice") == Positions{5, 6, 7});
+  CHECK(global("ForTokenClassification").empty());
+  CHECK(global("ForMaskedLM").empty());
+  const ModelFolder folder = ChangedCheckpoint("longformer_answers").open();
+  CHECK(
+      error_from([&] {
+        global_positions(folder.architecture, {0, 7, 2}, "/token_ids/1");
+      }) ==
+      "the text has 1 separator, and a pair of texts has 3\n  where: /token_ids/1\n"
+      "  help:  give a pair of texts: the tokens that see all others are found by its separators");
+}
+
+TEST_CASE("a token that sees all others has a whole row and a whole column in the map") {
+  const ModelFolder folder = ChangedCheckpoint("longformer_answers").open();
+  ModelTexts texts;
+  texts.ids = {{0, 7, 2, 2, 8, 13, 9, 10, 2}};
+  ModelOptions options;
+  options.dtype = DType::float64;
+  std::vector<Tensor> maps;
+  run_model({folder.architecture, folder.weights, texts, options},
+            {{.tensor = [&](const PassTensor& what, const Tensor& tensor) {
+              if (what.quantity == PassTensor::Quantity::weights) maps.push_back(tensor);
+            }}});
+  REQUIRE(maps.size() == 2);
+  const std::size_t length = texts.ids[0].size(), reach = 2, global = 2;
+  for (const Tensor& map : maps) {
+    const Numbers weights = numbers_in(map);
+    for (std::size_t cell = 0; cell < weights.size(); ++cell) {
+      const std::size_t i = cell / length % length, j = cell % length;
+      const bool near = std::max(i, j) - std::min(i, j) <= reach;
+      CHECK((weights[cell] > 0) == (near || i < global || j < global));
+    }
+  }
+}
+
 TEST_CASE("tensors of a classifier that do not fit, and poolings that are not known, are refused") {
   Case own = cases()[0];
   own.tensors[2].second = {3, 16};

@@ -188,6 +188,24 @@ def family(folder, row):
                                       "tolerance": {"float32": 2e-5 if dtype == "float32" else 1e-9}})
 
 
+def answers(folder):
+    """Two pairs of texts, whose questions see all tokens and are of different lengths."""
+    config = transformers.LongformerConfig(**ENCODER | dict(num_hidden_layers=2, attention_window=4, pad_token_id=1))
+    model = made(transformers.LongformerForQuestionAnswering, config, 1)
+    model.save_pretrained(folder + "/checkpoint")
+    ids = [[0, 7, 12, 2, 2, 8, 13, 15, 15, 16, 15, 10, 2], [0, 7, 9, 5, 12, 11, 2, 2, 8, 13, 2]]
+    tensors = {}
+    with models.in_double(), torch.no_grad():
+        model = models.made_anew(model.double(), "eager")
+        for n, own in enumerate(ids):
+            out = model(torch.tensor([own]))
+            tensors[n] = torch.stack([out.start_logits[0], out.end_logits[0]], -1)
+    longest = max(len(own) for own in ids)
+    logits = torch.stack([torch.cat([own, torch.zeros(longest - len(own), 2)]) for own in tensors.values()])
+    write(folder + "/input.json", {"model": "checkpoint", "token_ids": ids, "dtype": "float64"})
+    write(folder + "/expected.json", {"format": 1, "tensors": {"classification.logits": rounded(logits)}, "tolerance": {"float32": 1e-9}})
+
+
 def sentences(folder):
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Dense, Normalize, Transformer
@@ -213,7 +231,7 @@ def sentences(folder):
 
 
 if __name__ == "__main__":
-    cases = {"cases/bert_classifies": classifier, "sentences": sentences}
+    cases = {"cases/bert_classifies": classifier, "cases/longformer_answers": answers, "sentences": sentences}
     cases |= {f"{folder}/{name}": lambda folder, row=row: family(folder, row)
               for folder, rows in (("cases", FAMILIES), ("pictures", SENSES)) for name, row in rows.items()}
     for name, make in cases.items():
