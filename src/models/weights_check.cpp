@@ -11,6 +11,7 @@
 #include "models/checkpoint.hpp"
 #include "models/classification.hpp"
 #include "models/sound.hpp"
+#include "models/tensor_checks.hpp"
 #include "models/vision.hpp"
 #include "support/errors.hpp"
 #include "support/overloaded.hpp"
@@ -18,46 +19,15 @@
 #include "support/translated.hpp"
 
 namespace attn {
-const Shape& expect_shape(const CheckpointWeights& weights, const std::string& name,
-                          const Shape& wanted) {
-  const Shape& shape = weights.shape(name);
-  bool fits = shape.size() == wanted.size();
-  for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
-    fits = shape[axis] > 0 && (wanted[axis] == 0 || shape[axis] == wanted[axis]);
-  }
-  if (!fits) refuse_shape(weights, name, shape, wanted);
-  return shape;
-}
-
 namespace {
 
-using LayerNumber = std::optional<std::size_t>;
-
-bool holds_numbers(ElementType type) {
-  return type == ElementType::float16 || type == ElementType::bfloat16 ||
-         type == ElementType::float32 || type == ElementType::float64;
-}
-
-[[noreturn]] void refuse_type(const CheckpointWeights& weights, const std::string& name) {
-  throw input_error(
-      translated("the weight {1} is stored as {2}", in_quotes(name),
-                 attn::name(weights.type(name))),
-      weights.place(),
-      translated("the meaning of such elements is not known: use the model's unquantized folder"));
-}
-
 /// Checks one stack of a model tensor by tensor.
-class StackCheck {
+class StackCheck : FeedForwardChecks {
  public:
   StackCheck(const Architecture& model, const CheckpointWeights& weights, const ModelStack& stack,
              const std::string& prefix, std::set<std::string>& used)
-      : model_(model.of(stack)),
-        memory_width_(model.of(model.stacks.front()).width),
-        weights_(weights),
-        stack_(stack),
-        prefix_(prefix),
-        names_(weights, model, stack, prefix),
-        used_(used) {}
+      : FeedForwardChecks(model, weights, stack, prefix, used),
+        memory_width_(model.of(model.stacks.front()).width) {}
 
   void check() {
     const std::size_t embedded = model_.senses(stack_) ? model_.width : check_embeddings();
@@ -268,13 +238,6 @@ class StackCheck {
     matrix(linear_output, n, width, values);
   }
 
-  void tensor(WeightPurpose purpose, std::size_t n, const Shape& wanted) {
-    const auto name = names_.found(purpose, n, "weight");
-    if (!name) missing(purpose, n);
-    expect_shape(weights_, *name, wanted);
-    take(*name);
-  }
-
   // The projections of distances, where they are not those of contents.
   void disentangled(std::size_t n) {
     if (!model_.disentangled || model_.disentangled->shared) return;
@@ -308,63 +271,6 @@ class StackCheck {
     vector(WeightPurpose::embedding_norm, std::nullopt,
            model_.projects_terms ? model_.width : embedded);
     return embedded;
-  }
-
-  void feed_forward(std::size_t n) {
-    const std::size_t width = model_.width;
-    if (stack_.layers[n].experts) {
-      using enum WeightPurpose;
-      matrix(router, n, model_.experts->count, width);
-      correction(n);
-      shared_expert(n);
-      if (stack_.names.contains(router_factors)) tensor(router_factors, n, {model_.experts->count});
-      for (const WeightPurpose purpose :
-           {router_scale, before_experts, after_experts, before_shared, after_shared}) {
-        vector(purpose, n, width);
-      }
-      if (!stack_.names.contains(expert_gate_up) && !stack_.names.contains(expert_gate) &&
-          stack_.names.contains(expert_up)) {
-        experts_without_gates(n);
-      } else if (names_.has(expert_gate_up, n)) {
-        experts_stacked(n);
-      } else if (names_.has(expert_gate, n)) {
-        experts_apart(n);
-      } else if (stack_.names.contains(expert_gate)) {
-        each_expert(n);
-      } else {
-        experts_together(n);
-      }
-      return;
-    }
-    std::size_t hidden = 0;
-    if (stack_.names.contains(WeightPurpose::gate_up)) {
-      hidden = matrix(WeightPurpose::gate_up, n, 0, width)[0] / 2;
-    } else {
-      const bool gated =
-          names_.has(WeightPurpose::gate, n) || !stack_.names.contains(WeightPurpose::up);
-      if (gated) {
-        hidden = matrix(WeightPurpose::gate, n, 0, width)[0];
-        matrix(names_.has(WeightPurpose::gated_up, n) ? WeightPurpose::gated_up : WeightPurpose::up,
-               n, hidden, width);
-      } else {
-        hidden = matrix(WeightPurpose::up, n, 0, width)[0];
-      }
-    }
-    matrix(WeightPurpose::down, n, width, hidden);
-  }
-
-  const Shape& expert_part(WeightPurpose purpose, std::size_t n, const char* end,
-                           const Shape& wanted) {
-    const auto name = names_.found(purpose, n, end);
-    if (!name) {
-      const bool part = *end == '.';
-      throw input_error(translated("the weights have no tensor {1}",
-                                   in_quotes(names_.name(purpose, n) + (part ? "" : ".") + end)),
-                        weights_.place(), translated("the file is incomplete: download it again"));
-    }
-    const Shape& shape = expect_shape(weights_, *name, wanted);
-    take(*name);
-    return shape;
   }
 
   // Of all layers, or each layer's own.
@@ -406,222 +312,7 @@ class StackCheck {
     }
   }
 
-  // One number for each expert, in a row or as a matrix of one row.
-  void correction(std::size_t n) {
-    if (!stack_.names.contains(WeightPurpose::router_correction)) return;
-    const auto name = names_.found(WeightPurpose::router_correction, n, "weight");
-    if (!name) missing(WeightPurpose::router_correction, n, "");
-    const std::size_t count = model_.experts->count;
-    if (weights_.shape(*name) != Shape{1, count}) expect_shape(weights_, *name, {count});
-    take(*name);
-  }
-
-  void shared_expert(std::size_t n) {
-    using enum WeightPurpose;
-    if (!stack_.names.contains(shared_down)) return;
-    std::size_t hidden = 0;
-    if (stack_.names.contains(shared_gate_up)) {
-      hidden = matrix(shared_gate_up, n, 0, model_.width)[0] / 2;
-    } else {
-      if (stack_.names.contains(shared_gate)) {
-        hidden = matrix(shared_gate, n, 0, model_.width)[0];
-      }
-      hidden = matrix(shared_up, n, hidden, model_.width)[0];
-    }
-    matrix(shared_down, n, model_.width, hidden);
-    if (stack_.names.contains(shared_share)) matrix(shared_share, n, 1, model_.width);
-  }
-
-  // Three matrices for each expert.
-  void each_expert(std::size_t n) {
-    using enum WeightPurpose;
-    std::size_t hidden = 0;
-    for (std::size_t e = 0; e < model_.experts->count; ++e) {
-      const auto part = [&](WeightPurpose purpose, const Shape& wanted) {
-        const auto name = names_.found(purpose, n, "weight", e);
-        if (!name) missing(purpose, n);
-        take(*name);
-        return expect_shape(weights_, *name, wanted)[0];
-      };
-      hidden = part(expert_gate, {hidden, model_.width});
-      part(expert_up, {hidden, model_.width});
-      part(expert_down, {model_.width, hidden});
-    }
-  }
-
-  // Two matrices for each expert, or two tensors of all: [experts,hidden,in] and back.
-  void experts_without_gates(std::size_t n) {
-    using enum WeightPurpose;
-    const std::size_t count = model_.experts->count, width = model_.width;
-    if (!names_.has(expert_up, n, 0)) {
-      const std::size_t hidden = expert_part(expert_up, n, "weight", {count, 0, width})[1];
-      expert_part(expert_down, n, "weight", {count, width, hidden});
-      return;
-    }
-    std::size_t hidden = 0;
-    for (std::size_t e = 0; e < count; ++e) {
-      for (const WeightPurpose purpose : {expert_up, expert_down}) {
-        const auto name = names_.found(purpose, n, "weight", e);
-        if (!name) missing(purpose, n);
-        take(*name);
-        const Shape& shape = expect_shape(
-            weights_, *name, purpose == expert_up ? Shape{hidden, width} : Shape{width, hidden});
-        if (purpose == expert_up) hidden = shape[0];
-      }
-    }
-  }
-
-  // All experts in two tensors: [experts,2·hidden,in], gates before the others, and
-  // [experts,out,hidden].
-  void experts_stacked(std::size_t n) {
-    using enum WeightPurpose;
-    const std::size_t count = model_.experts->count, width = model_.width;
-    if (model_.experts_transposed) {
-      const std::size_t both = expert_part(expert_gate_up, n, "weight", {count, width, 0})[2];
-      expert_part(expert_down, n, "weight", {count, both / 2, width});
-      return;
-    }
-    const std::size_t twice = expert_part(expert_gate_up, n, "weight", {count, 0, width})[1];
-    expert_part(expert_down, n, "weight", {count, width, twice / 2});
-  }
-
-  // Gates and the others in one tensor, as gpt-oss has them: [experts,in,out], or [experts,out,in]
-  // where rows are made of blocks.
-  void experts_together(std::size_t n) {
-    const std::size_t count = model_.experts->count, width = model_.width;
-    const auto name = names_.found(WeightPurpose::experts, n, ".gate_up_proj");
-    const bool by_rows = name && weights_.made_by_rows(*name);
-    const std::size_t twice =
-        by_rows ? expert_part(WeightPurpose::experts, n, ".gate_up_proj", {count, 0, width})[1]
-                : expert_part(WeightPurpose::experts, n, ".gate_up_proj", {count, width, 0})[2];
-    expert_part(WeightPurpose::experts, n, ".gate_up_proj_bias", {count, twice});
-    expert_part(WeightPurpose::experts, n, ".down_proj",
-                by_rows ? Shape{count, width, twice / 2} : Shape{count, twice / 2, width});
-    expert_part(WeightPurpose::experts, n, ".down_proj_bias", {count, width});
-  }
-
-  // Gates and the others apart, [experts,out,in], as GGUF files have them.
-  void experts_apart(std::size_t n) {
-    using enum WeightPurpose;
-    const std::size_t count = model_.experts->count, width = model_.width;
-    const std::size_t hidden = expert_part(expert_gate, n, "weight", {count, 0, width})[1];
-    expert_part(expert_up, n, "weight", {count, hidden, width});
-    expert_part(expert_down, n, "weight", {count, width, hidden});
-    // All of them have biases (gpt-oss), or none has.
-    if (!names_.found(expert_gate, n, "bias")) return;
-    expert_part(expert_gate, n, "bias", {count, hidden});
-    expert_part(expert_up, n, "bias", {count, hidden});
-    expert_part(expert_down, n, "bias", {count, width});
-  }
-
-  [[noreturn]] void missing(WeightPurpose purpose, LayerNumber layer,
-                            const char* part = ".weight") const {
-    const std::string wanted = names_.name(purpose, layer) + part;
-    const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
-    throw input_error(translated("the weights have no tensor {1}", in_quotes(wanted)),
-                      weights_.place(), suggestion(wanted, known));
-  }
-
-  // Holds a bias of the file, or that there is none, against what the model says of it.
-  void check_bias(WeightPurpose purpose, LayerNumber layer,
-                  const std::optional<std::string>& name) const {
-    if (!model_.biases) return;
-    const auto rule = model_.biases->find(purpose);
-    const bool none = rule == model_.biases->end();
-    if (!name && !none && rule->second.there.value_or(false)) missing(purpose, layer, ".bias");
-    if (!name || (!none && rule->second.there.value_or(true))) return;
-    throw input_error(
-        none ? translated("the weights have the bias {1}, which models of the type {2} do not have",
-                          in_quotes(*name), in_quotes(model_.family))
-             : translated("the weights have the bias {1}, which \"{2}\": false leaves out",
-                          in_quotes(*name), rule->second.key),
-        weights_.place(),
-        none ? translated("what it does would be left out: give a row that has it in \"biases\"")
-             : translated("what it does would be left out: correct the configuration"));
-  }
-
-  // A tensor with its bias, if the file has one. In all layers or in none.
-  void use(WeightPurpose purpose, LayerNumber layer, const std::string& name, std::size_t rows) {
-    take(name);
-    const auto bias = names_.found(purpose, layer, "bias");
-    check_bias(purpose, layer, bias);
-    if (bias) {
-      take(*bias);
-      if (weights_.shape(*bias) != Shape{rows})
-        refuse_shape(weights_, *bias, weights_.shape(*bias), {rows});
-    }
-    if (!layer) return;
-    const auto [first, is_first] = has_bias_.try_emplace(purpose, bias.has_value());
-    if (is_first || first->second == bias.has_value()) return;
-    throw input_error(
-        translated("the weights have biases for {1} in some layers and not in layer {2}",
-                   in_quotes(names_.name(purpose, 0)), bias ? 0 : *layer),
-        weights_.place(), translated("the file is incomplete: download it again"));
-  }
-
-  void take(const std::string& name) {
-    used_.insert(name);
-    if (!holds_numbers(weights_.type(name))) refuse_type(weights_, name);
-  }
-
-  // 0 = any number.
-  Shape matrix(WeightPurpose purpose, LayerNumber layer, std::size_t rows, std::size_t columns) {
-    const auto name = names_.found(purpose, layer, "weight");
-    if (!name) missing(purpose, layer);
-    Shape shape = weights_.shape(*name);
-    if (shape.size() == 2 && layer && model_.stored_transposed) std::swap(shape[0], shape[1]);
-    const bool fits = shape.size() == 2 && (rows == 0 || shape[0] == rows) &&
-                      (columns == 0 || shape[1] == columns) && shape[0] > 0 && shape[1] > 0;
-    if (!fits) {
-      const bool turned = layer && model_.stored_transposed;
-      refuse_shape(weights_, *name, weights_.shape(*name),
-                   turned ? Shape{columns, rows} : Shape{rows, columns});
-    }
-    use(purpose, layer, *name, shape[0]);
-    return shape;
-  }
-
-  // Weights of each head's norm: one matrix, or one vector for each.
-  void norms_by_head(WeightPurpose purpose, std::size_t n, std::size_t heads) {
-    if (!stack_.names.contains(purpose)) return;
-    if (names_.has(purpose, n)) {
-      matrix(purpose, n, heads, model_.head_width);
-      return;
-    }
-    for (std::size_t head = 0; head < heads; ++head) {
-      const auto name = names_.found(purpose, n, "weight", head);
-      if (!name) missing(purpose, n);
-      expect_shape(weights_, *name, {model_.head_width});
-      take(*name);
-    }
-  }
-
-  // A norm or another vector that the model may name.
-  void vector(WeightPurpose purpose, LayerNumber layer, std::size_t width) {
-    if (!stack_.names.contains(purpose) || model_.norms_bare) return;
-    const auto name = names_.found(purpose, layer, "weight");
-    const bool may_lack = std::ranges::count(model_.optional, purpose) > 0;
-    if (!name) {
-      // Some models have it nowhere, some not in their first layer.
-      if (!may_lack || there_.contains(purpose)) missing(purpose, layer);
-      return;
-    }
-    if (may_lack && layer && *layer > 1 && !there_.contains(purpose)) missing(purpose, 1);
-    there_.insert(purpose);
-    if (weights_.shape(*name) != Shape{width})
-      refuse_shape(weights_, *name, weights_.shape(*name), {width});
-    use(purpose, layer, *name, width);
-  }
-
-  Architecture model_;        // with the sizes of the layer, where these differ
   std::size_t memory_width_;  // of what a cross-attention reads
-  const CheckpointWeights& weights_;
-  const ModelStack& stack_;
-  const std::string prefix_;
-  StackWeights names_;
-  std::set<std::string>& used_;
-  std::set<WeightPurpose> there_;
-  std::map<WeightPurpose, bool> has_bias_;
 };
 
 // The tensors of the head that gives logits, if it is there: of the sizes that it needs.
@@ -691,16 +382,14 @@ std::vector<std::string> check_weights(const Architecture& model,
     const StackWeights names(weights, model, model.stacks.front(), prefix);
     if (model.vision) check_vision(model, names, weights, own);
     if (model.sound) check_sound(model, names, weights, own);
-    for (const std::string& name : own) {
-      if (!holds_numbers(weights.type(name))) refuse_type(weights, name);
-    }
+    for (const std::string& name : own) check_numbers(weights, name);
     used.insert(own.begin(), own.end());
   }
   std::vector<std::string> of_texts = weights.names();
   if (model.text) of_texts = check_weights(*model.text, weights);
   check_head(model, weights, prefix, used);
   for (const std::string& name : check_classifier(model, weights)) {
-    if (!holds_numbers(weights.type(name))) refuse_type(weights, name);
+    check_numbers(weights, name);
     used.insert(name);
   }
   std::vector<std::string> ignored;
