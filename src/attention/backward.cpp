@@ -137,8 +137,10 @@ class Backward {
       add(direct_query_, query_gradient_);
       add(direct_key_, key_gradient_);
     }
-    turn_back(query_gradient_, 0, preparation_.query_positions());
-    turn_back(key_gradient_, geometry_.past, preparation_.key_positions());
+    back_to_given(query_gradient_, given_.query, 0, preparation_.query_positions(),
+                  request_.query_norm);
+    back_to_given(key_gradient_, given_.key_or_query(), geometry_.past,
+                  preparation_.key_positions(), request_.key_norm);
     return named();
   }
 
@@ -503,16 +505,45 @@ class Backward {
     return sink == hidden_score ? 0 : std::exp(sink - largest) / sum;
   }
 
-  // Gradients are rotated by the opposite angle; with given tables, by the transposed matrix.
-  void turn_back(Heads& rows, std::size_t past, const HeadPreparation::Positions& positions) {
-    if (!preparation_.rotary()) return;
-    const bool interleaved = preparation_.rotary()->interleaved;
-    parallel_for(rows.samples * (rows.length - past), request_.threads, [&](std::size_t task) {
-      const std::size_t b = task / (rows.length - past), i = task % (rows.length - past);
-      RotaryAngles angles = preparation_.angles(b, {positions.at(b, i)});
-      for (double& sine : angles.sin) sine = -sine;
-      for (std::size_t h = 0; h < rows.heads; ++h) {
-        turn(rows.of(b, h) + (past + i) * rows.width, angles, 0, interleaved);
+  // Gradients of prepared rows become those of the given ones: they are rotated by the opposite
+  // angle, with given tables by the transposed matrix, and pass the norm of each head.
+  void back_to_given(Heads& gradient, const Tensor& given, std::size_t past,
+                     const HeadPreparation::Positions& positions, const std::optional<Norm>& norm) {
+    if (!preparation_.rotary() && !norm) return;
+    std::vector<Norm> norms;
+    Heads rows;
+    if (norm) {
+      rows = Heads(HeadRows<double>(given, gradient.heads), gradient.samples, gradient.heads);
+      for (std::size_t h = 0; h < gradient.heads; ++h) {
+        norms.push_back(*norm_of_head(norm, h));
+        norms.back().weight = norms.back().weight.converted(DType::float64);
+      }
+    }
+    const std::size_t count = gradient.length - past;
+    parallel_for(gradient.samples * count, request_.threads, [&](std::size_t task) {
+      const std::size_t b = task / count, i = task % count;
+      std::optional<RotaryAngles> angles, opposite;
+      if (preparation_.rotary()) {
+        opposite = angles = preparation_.angles(b, {positions.at(b, i)});
+        for (double& sine : opposite->sin) sine = -sine;
+      }
+      for (std::size_t h = 0; h < gradient.heads; ++h) {
+        Numbers row;
+        if (norm) row.assign(rows.of(b, h) + i * rows.width, rows.of(b, h) + (i + 1) * rows.width);
+        double* const to = gradient.of(b, h) + (past + i) * gradient.width;
+        const auto through_norm = [&] {
+          norm_back(norm->kind == NormKind::layer, norms[h].weight.values<double>().data(),
+                    row.data(), row.size(), request_.eps, to);
+        };
+        const auto rotated = [&](double* numbers, const std::optional<RotaryAngles>& by) {
+          if (by) turn(numbers, *by, 0, preparation_.rotary()->interleaved);
+        };
+        if (norm && request_.norms_after_rotary) {
+          rotated(row.data(), angles);
+          through_norm();
+        }
+        rotated(to, opposite);
+        if (norm && !request_.norms_after_rotary) through_norm();
       }
     });
   }
@@ -596,7 +627,7 @@ class Backward {
 
 }  // namespace
 
-Gradients gradients_of(const AttentionRequest& request, const Tensor& output_gradient) {
+Gradients gradients_without_gate(const AttentionRequest& request, const Tensor& output_gradient) {
   return Backward(request, output_gradient).compute();
 }
 

@@ -156,7 +156,11 @@ void check_gradients(const ProjectedAttentionRequest& request, const Tensor& out
 
 Gradients gradients(const AttentionRequest& request, const Tensor& output_gradient) {
   check_gradients(request, output_gradient);
-  if (!request.gate) return gradients_of(request, output_gradient);
+  return gradients_of(request, output_gradient);
+}
+
+Gradients gradients_of(const AttentionRequest& request, const Tensor& output_gradient) {
+  if (!request.gate) return gradients_without_gate(request, output_gradient);
   // With y = o σ(g), the gradient of o is dy σ(g), and that of g is dy o σ(g) (1 − σ(g)).
   AttentionRequest ungated = request;
   ungated.gate = {};
@@ -173,7 +177,7 @@ Gradients gradients(const AttentionRequest& request, const Tensor& output_gradie
     to_gate.push_back(dy * output.values<double>()[n] * opened * (1 - opened));
   }
   ungated.dtype = request.dtype;
-  Gradients all = gradients_of(ungated, Tensor(gate.shape(), std::move(to_output)));
+  Gradients all = gradients_without_gate(ungated, Tensor(gate.shape(), std::move(to_output)));
   all.emplace_back("gate", Tensor(gate.shape(), std::move(to_gate)).converted(request.dtype));
   return all;
 }

@@ -9,10 +9,19 @@
 #include "attn/gradient.hpp"
 
 #include "attention/head_rows.hpp"
+#include "attention/linear.hpp"
+#include "attention/positions.hpp"
+#include "attention/projected_attention.hpp"
 
 namespace attn {
 
 using Numbers = std::vector<double>;
+
+/// The numbers of a tensor in double precision.
+inline Numbers elements_of(const Tensor& tensor) {
+  const Tensor numbers = tensor.converted(DType::float64);
+  return {numbers.values<double>().begin(), numbers.values<double>().end()};
+}
 
 /// c [rows,columns] += a b for b [depth,columns] and a[i,k] at a[i · row_step + k · depth_step].
 /// With `zeros_hide` a factor of 0 adds nothing, even times NaN.
@@ -74,7 +83,44 @@ struct Back {
 Back back_through(std::span<const double> x, const Tensor& weight,
                   std::span<const double> y_gradient);
 
-/// gradients() of a request that has been checked.
+/// gradients() of a request that has been checked, also through norms of queries and keys, whose
+/// own parameters get none.
 Gradients gradients_of(const AttentionRequest& request, const Tensor& output_gradient);
+/// Likewise of a request without a gate.
+Gradients gradients_without_gate(const AttentionRequest& request, const Tensor& output_gradient);
+
+/// Gradients [B,H,Lq,Lk] of the weights, hidden ones too, as if each were free.
+Tensor weight_gradients(const AttentionRequest& request, const Tensor& output_gradient);
+
+// Gradients of what functions of `attention/linear.hpp` and project() read, given those of what
+// they make, in double precision.
+
+/// f'(x), from the left where the sides differ.
+double slope(double x, const ActivationCurve& by);
+/// Of x [..,in] through x Wᵀ + b.
+Tensor product_back(const StoredLinear& linear, const Tensor& gradient, std::size_t threads);
+/// Of x [..,D] through its norm.
+Tensor norm_back(const Norm& norm, const Tensor& x, double eps, const Tensor& gradient);
+/// Likewise of one row, in place; the weight may be null.
+void norm_back(bool centred, const double* weight, const double* x, std::size_t width, double eps,
+               double* gradient);
+
+/// Gradients of projected rows, and of the gate before its sigmoid and of the bias of the scores,
+/// both of which may be absent.
+struct ProjectedGradients {
+  Tensor query, key, value, gate, bias;
+};
+/// Gradients of the states of the queries, and of those of keys and values where they are others,
+/// through project() without a cache. Throws Error(input) for latent states with norms beside their
+/// own.
+struct StatesGradients {
+  Tensor query, key;
+};
+StatesGradients project_back(const AttentionOptions& options, const Sequences& states,
+                             const AttentionWeights& weights, const ProjectedGradients& gradients);
+
+/// Adds what reaches queries and keys through disentangled_bias() from the bias.
+void add_disentangled_back(const DisentangledTerms& terms, const AttentionRequest& request,
+                           ProjectedGradients& gradients);
 
 }  // namespace attn
