@@ -10,6 +10,7 @@
 
 #include "attention/linear.hpp"
 #include "attention/positions.hpp"
+#include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -175,6 +176,12 @@ std::size_t PartialPass::units_of(PatchedPart part, std::size_t n) const {
                               : model_.heads;
 }
 
+bool PartialPass::has(PatchedPart part, std::size_t n) const {
+  if (part == PatchedPart::feed_forward) return static_cast<bool>(own_.layers[n].feed_forward);
+  const bool of_attention = info(part).of_heads || part == PatchedPart::attention;
+  return !of_attention || own_.layers[n].outputs;
+}
+
 Tensor PartialPass::attended(PatchedPart part, std::size_t n, std::size_t units,
                              const Positions& at, const Tensor& other) const {
   AttentionRequest request = own_.layers[n].request;
@@ -191,32 +198,109 @@ Tensor PartialPass::attended(PatchedPart part, std::size_t n, std::size_t units,
   return attend(request).output;
 }
 
-Tensor PartialPass::stepped(std::size_t n, const Tensor& states, std::size_t first,
-                            StepOptions options) {
-  const std::size_t batch = states.shape()[0];
+StepOptions PartialPass::beside(std::size_t n, std::size_t batch, std::size_t first,
+                                std::size_t count) const {
+  StepOptions options;
   if (inputs_) {
     const Tensor input = layer_part(stack_.layer_tokens, inputs_, n);
-    options.layer_input = repeated(rows_from(input, first, states.shape()[1]), batch);
+    options.layer_input = repeated(rows_from(input, first, count), batch);
   }
   if (const auto& of = model_.stacks.back().layers[n].keys_of) {
     const Tensor& read = read_[*of];
     options.keys_from = read.shape()[0] == batch ? read : repeated(read, batch);
   }
+  return options;
+}
+
+Tensor PartialPass::stepped(std::size_t n, const Tensor& states, std::size_t first,
+                            StepOptions options, const Sequences* changed) {
+  const std::size_t batch = states.shape()[0];
+  StepOptions own = beside(n, batch, first, states.shape()[1]);
+  options.layer_input = std::move(own.layer_input);
+  options.keys_from = std::move(own.keys_from);
   if (shares_keys_) options.keeps_read = &read_[n];
   KeyValueCache cache;
   if (first > 0) {
-    const Sequences& own = own_.layers[n].sequences();
-    cache.append(repeated(rows_from(own.key, 0, first), batch),
-                 repeated(rows_from(own.value, 0, first), batch));
+    const Sequences& sequences = own_.layers[n].sequences();
+    const std::size_t kept = changed != nullptr ? first - changed->key.shape()[1] : first;
+    if (kept > 0) {
+      cache.append(repeated(rows_from(sequences.key, 0, kept), batch),
+                   repeated(rows_from(sequences.value, 0, kept), batch));
+    }
+    if (changed != nullptr) cache.append(changed->key, changed->value);
     options.self_cache = &cache;
   }
   return step(layers_[n], states, own_.memory ? repeated(own_.memory, batch) : Tensor(), options)
       .states;
 }
 
-Tensor PartialPass::leaving_from(std::size_t n, Tensor states, std::size_t first) {
-  for (; n < stack_.count; ++n) states = stepped(n, states, first, {});
+std::vector<double> PartialPass::from_layer(std::size_t n, Tensor states, std::size_t first) {
+  const bool several = n < stack_.count && states.shape()[1] > 1;
+  if (!several || !cuts_ || keeps_weights_) {
+    return differences(leaving_from(n, std::move(states), first));
+  }
+  return differences(last_leaving(leaving_from(n, std::move(states), first, 1), first));
+}
+
+Tensor PartialPass::last_leaving(const Tensor& states, std::size_t first) {
+  const std::size_t last = stack_.count - 1, rows = states.shape()[1] - 1;
+  const Layer& layer = layers_[last];
+  const Tensor before = rows_from(states, 0, rows);
+  Sequences read{layer.weights.before_attention ? apply(*layer.weights.before_attention, before,
+                                                        layer.spec.self.eps, options_.threads)
+                                                : before};
+  read.heads = layer.spec.heads;
+  read.kv_heads = layer.spec.kv_heads;
+  const AttentionRequest made = project(layer.spec.self, read, layer.weights.self, before.dtype());
+  const auto& changed = std::get<ScaledDotProduct>(made.score);
+  return stepped(last, rows_from(states, rows, 1), first + rows, {}, &changed);
+}
+
+Tensor PartialPass::leaving_from(std::size_t n, Tensor states, std::size_t first, std::size_t but) {
+  for (; n + but < stack_.count; ++n) {
+    StepOptions options;
+    AttentionRequest read;
+    if (keeps_weights_ && own_.layers[n].weights) {
+      options.requests = [&](bool self, const AttentionRequest& request) {
+        if (self) read = request;
+      };
+      options.self_heads = [&](Tensor& outputs) {
+        outputs = summed(own_.layers[n].weights, first, read).converted(outputs.dtype());
+      };
+    }
+    states = stepped(n, states, first, std::move(options));
+  }
   return states;
+}
+
+Tensor PartialPass::summed(const Tensor& weights, std::size_t first,
+                           const AttentionRequest& request) const {
+  const auto& of = std::get<ScaledDotProduct>(request.score);
+  const Tensor values = of.value.converted(DType::float64),
+               shares = weights.converted(DType::float64),
+               gates = request.gate ? request.gate.converted(DType::float64) : Tensor();
+  const std::size_t batch = values.shape()[0], keys = values.shape()[1],
+                    value_row = values.shape()[2], heads = model_.heads,
+                    groups = of.kv_heads.value_or(heads), width = value_row / groups,
+                    rows = of.query.shape()[1], row = heads * width;
+  std::vector<double> sums(batch * rows * row, 0.0);
+  parallel_for(batch * rows, options_.threads, [&](std::size_t at) {
+    const std::size_t b = at / rows, i = at % rows;
+    for (std::size_t h = 0; h < heads; ++h) {
+      double* const to = sums.data() + at * row + h * width;
+      const double* const share =
+          shares.values<double>().data() + (h * length_ + first + i) * length_;
+      for (std::size_t j = 0; j < keys; ++j) {
+        const double* const from = values.values<double>().data() + (b * keys + j) * value_row +
+                                   h / (heads / groups) * width;
+        for (std::size_t k = 0; k < width && share[j] != 0; ++k) to[k] += share[j] * from[k];
+      }
+    }
+    for (std::size_t k = 0; k < row && gates; ++k) {
+      sums[at * row + k] *= sigmoid(gates.values<double>()[at * row + k]);
+    }
+  });
+  return Tensor({batch, rows, row}, std::move(sums));
 }
 
 std::vector<std::vector<double>> PartialPass::logits_at(const Tensor& leaving,

@@ -76,14 +76,22 @@ class PartialPass {
   static Tensor Sequences::*sequence_of(PatchedPart part);
   /// Heads of a layer that have such rows of their own.
   std::size_t units_of(PatchedPart part, std::size_t n) const;
+  /// Whether a layer has the part.
+  bool has(PatchedPart part, std::size_t n) const;
 
-  /// A layer of states [B,count,D] that begin at row `first` of the text.
-  Tensor stepped(std::size_t n, const Tensor& states, std::size_t first, StepOptions options);
-  /// The states that leave the last layer, of those [B,rows,D] that enter a layer.
-  Tensor leaving_from(std::size_t n, Tensor states, std::size_t first);
-  std::vector<double> from_layer(std::size_t n, Tensor states, std::size_t first) {
-    return differences(leaving_from(n, std::move(states), first));
-  }
+  /// What layer n reads beside its `batch` samples of `count` states, which begin at row `first`.
+  StepOptions beside(std::size_t n, std::size_t batch, std::size_t first, std::size_t count) const;
+  /// A layer of states [B,count,D] that begin at row `first` of the text. `changed`: keys and
+  /// values of the last rows before them, where these are not the text's own.
+  Tensor stepped(std::size_t n, const Tensor& states, std::size_t first, StepOptions options,
+                 const Sequences* changed = nullptr);
+  /// Sums [B,rows,H·dv] of a request's values by weights [1,H,L,L], whose rows are those from
+  /// `first` on, through its gate.
+  Tensor summed(const Tensor& weights, std::size_t first, const AttentionRequest& request) const;
+  /// The states that leave the last layer, or one that many layers below it, of those [B,rows,D]
+  /// that enter a layer.
+  Tensor leaving_from(std::size_t n, Tensor states, std::size_t first, std::size_t but = 0);
+  std::vector<double> from_layer(std::size_t n, Tensor states, std::size_t first);
 
   /// All logits at a row of the states [B,rows,D] that leave the last layer, of each sample.
   std::vector<std::vector<double>> logits_at(const Tensor& leaving, std::size_t row) const;
@@ -98,15 +106,18 @@ class PartialPass {
   Stack stack_;
   LogitsHead head_;  // of the two tokens, once they are known
   std::vector<Layer> layers_;
-  bool cuts_ = false;         // whether rows before a patch stay as they are
-  bool shares_keys_ = false;  // whether layers make keys and values of what others read
-  Tensor inputs_;             // [1,L,N·P], what layers read of the tokens; absent without
+  bool cuts_ = false;           // whether rows before a patch stay as they are
+  bool keeps_weights_ = false;  // whether leaving_from() sums values by the text's own weights
+  bool shares_keys_ = false;    // whether layers make keys and values of what others read
+  Tensor inputs_;               // [1,L,N·P], what layers read of the tokens; absent without
   // What each layer read, in the text's own pass and in the pass at hand; of shared keys.
   std::vector<Tensor> own_read_, read_;
   std::size_t length_ = 0;
   KeptPass own_, source_;
 
  private:
+  /// The last row that leaves the last layer, whose other rows give keys and values alone.
+  Tensor last_leaving(const Tensor& states, std::size_t first);
   KeptPass kept(const ModelTexts& text) const;
   void keep_beside();
   std::vector<std::size_t> choose_tokens(const DifferenceTokens& given);

@@ -43,9 +43,12 @@ class PatchSweep : PartialPass {
  public:
   PatchSweep(const ModelPass& pass, const SweepChoice& choice,
              const std::function<void(std::size_t, std::size_t)>& done)
-      : PartialPass(pass, std::ranges::count(choice.parts, PatchedPart::patterns) > 0),
+      : PartialPass(pass, choice.keeps_weights ||
+                              std::ranges::count(choice.parts, PatchedPart::patterns) > 0),
         choice_(choice),
-        done_(done) {}
+        done_(done) {
+    keeps_weights_ = choice.keeps_weights;
+  }
 
   SweepEffects effects(const std::vector<std::int64_t>& source, const DifferenceTokens& tokens) {
     SweepEffects effects;
@@ -99,12 +102,9 @@ class PatchSweep : PartialPass {
   bool by_position(PatchedPart part) const { return choice_.by_position || !info(part).of_heads; }
 
   SweptPart swept(PatchedPart part) {
-    const PatchedPartInfo& info = attn::info(part);
     SweptPart own{part, by_position(part), {}, {}, {}};
-    const bool of_attention = info.of_heads || part == PatchedPart::attention;
     for (std::size_t n = 0; n < stack_.count; ++n) {
-      if (of_attention && !own_.layers[n].outputs) continue;  // a layer without heads
-      if (part == PatchedPart::feed_forward && !own_.layers[n].feed_forward) continue;
+      if (!has(part, n)) continue;
       const std::size_t units = units_of(part, n);
       own.layers.push_back(n);
       own.units.push_back(units);
@@ -181,39 +181,12 @@ class PatchSweep : PartialPass {
       case PatchedPart::values:
         return attended(part, n, units, at, source.sequences().*sequence_of(part));
       case PatchedPart::patterns:
-        return by_patterns(own, source.weights, at);
+        return one_by_one(own.outputs,
+                          summed(source.weights, 0, own.request).converted(own.outputs.dtype()),
+                          units, at);
       default:
         return one_by_one(own.outputs, source.outputs, units, at);
     }
-  }
-
-  // The sums of the text's own values by weights [1,H,L,L] of the other text, a head at a time.
-  Tensor by_patterns(const KeptLayer& own, const Tensor& weights, const Positions& at) const {
-    const std::size_t heads = model_.heads, row = own.outputs.shape().back(), width = row / heads;
-    const Tensor values = own.sequences().value.converted(DType::float64),
-                 shares = weights.converted(DType::float64),
-                 gates = own.request.gate ? own.request.gate.converted(DType::float64) : Tensor();
-    const std::size_t value_row = values.shape().back(), group = row / value_row;
-    std::vector<Tensor> all;
-    for (std::size_t h = 0; h < heads; ++h) {
-      std::vector<double> sums(length_ * row, 0);
-      for (std::size_t i = 0; i < length_; ++i) {
-        double* const to = sums.data() + i * row + h * width;
-        for (std::size_t j = 0; j < length_; ++j) {
-          const double share = shares.values<double>()[(h * length_ + i) * length_ + j];
-          const double* from = values.values<double>().data() + j * value_row + h / group * width;
-          for (std::size_t k = 0; k < width && share != 0; ++k) to[k] += share * from[k];
-        }
-        for (std::size_t k = 0; k < width && gates; ++k) {
-          to[k] *= sigmoid(gates.values<double>()[i * row + h * width + k]);
-        }
-      }
-      Tensor one = own.outputs;
-      put_columns(Tensor(one.shape(), std::move(sums)).converted(one.dtype()), h * width, width, at,
-                  one);
-      all.push_back(std::move(one));
-    }
-    return batched(all);
   }
 
   const SweepChoice& choice_;

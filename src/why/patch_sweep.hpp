@@ -18,6 +18,7 @@ namespace attn {
 struct SweepChoice {
   std::vector<PatchedPart> parts{PatchedPart::heads};
   bool by_position = false;
+  bool keeps_weights = false;  ///< whether layers above the part keep the text's own weights
 };
 
 /// The difference of two logits after passes of a text in which one part comes from another text.

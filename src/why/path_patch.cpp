@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "attn/attention.hpp"
@@ -14,13 +15,17 @@
 namespace attn {
 namespace {
 
-constexpr std::array inputs{PatchedPart::queries, PatchedPart::keys, PatchedPart::values};
+constexpr std::array all_inputs{PatchedPart::queries, PatchedPart::keys, PatchedPart::values};
 
 class PathPatch : PartialPass {
  public:
   PathPatch(const ModelPass& pass, const PathChoice& choice,
             const std::function<void(std::size_t, std::size_t)>& done)
-      : PartialPass(pass, false), choice_(choice), done_(done) {
+      : PartialPass(pass, choice.keeps_weights),
+        choice_(choice),
+        inputs_of_(choice.keeps_weights ? std::span(all_inputs).last(1) : std::span(all_inputs)),
+        done_(done) {
+    keeps_weights_ = choice.keeps_weights;
     const bool apart = std::ranges::all_of(layers_, [](const Layer& layer) {
       const LayerWeights& of = layer.weights;
       return of.self.query && !of.cross.query && !of.mixer && !of.input_convolution &&
@@ -41,7 +46,7 @@ class PathPatch : PartialPass {
     first_ = cuts_ ? first_difference(source) : 0;
     for (std::size_t from = 0; from < stack_.count; ++from) {
       for (std::size_t to = from + 1; to < stack_.count; ++to) {
-        if (ends_in(to)) all_ += inputs.size() * model_.heads;
+        if (ends_in(to)) all_ += inputs_of_.size() * model_.heads;
       }
     }
     for (std::size_t from = 0; from < stack_.count; ++from) add_paths(from, effects.paths);
@@ -112,19 +117,21 @@ class PathPatch : PartialPass {
   // Paths from each head of a layer to each input of a later one, whose rows are `read` [H,L,..].
   void add_ends(std::size_t from, std::size_t to, const Sequences& read,
                 std::vector<PatchedPath>& paths) {
-    for (const PatchedPart input : inputs) {
-      const std::size_t units = units_of(input, to), count = length_ - first_;
+    // Of the last layer only the last row is read.
+    const std::size_t first = cuts_ && to + 1 == stack_.count ? length_ - 1 : first_;
+    for (const PatchedPart input : inputs_of_) {
+      const std::size_t units = units_of(input, to), count = length_ - first;
       const Tensor& rows = read.*sequence_of(input);
       for (std::size_t h = 0; h < model_.heads; ++h) {
         check_time();
         begin();
         const Tensor carried = picked(rows, {&h, 1});
-        const Tensor outputs = rows_from(attended(input, to, units, {}, carried), first_, count);
+        const Tensor outputs = rows_from(attended(input, to, units, {}, carried), first, count);
         StepOptions options;
         options.self_heads = [&](Tensor& heads) { heads = outputs; };
-        const Tensor entering = rows_from(own_.layers[to].entering, first_, count);
-        const Tensor states = stepped(to, repeated(entering, units), first_, std::move(options));
-        const std::vector<double> differences = from_layer(to + 1, states, first_);
+        const Tensor entering = rows_from(own_.layers[to].entering, first, count);
+        const Tensor states = stepped(to, repeated(entering, units), first, std::move(options));
+        const std::vector<double> differences = from_layer(to + 1, states, first);
         for (std::size_t u = 0; u < units; ++u) {
           if (!ends_in(to, input, u)) continue;
           paths.push_back({ModelPlace{stack_name_, from}.with_head(h),
@@ -137,6 +144,7 @@ class PathPatch : PartialPass {
   }
 
   const PathChoice& choice_;
+  std::span<const PatchedPart> inputs_of_;  // what paths end in
   const std::function<void(std::size_t, std::size_t)>& done_;
   std::size_t first_ = 0;  // first row of passes after an end
   std::size_t passes_ = 0, all_ = 0;

@@ -16,6 +16,8 @@ struct PathChoice {
   bool logits = true;
   /// Heads whose queries, keys and values are ends; empty = all, absent = none.
   std::optional<std::vector<ModelPlace>> heads = std::vector<ModelPlace>{};
+  /// Whether all layers keep the text's own weights, so that paths end in values alone.
+  bool keeps_weights = false;
 };
 
 /// The difference of two logits after a pass of a text in which one path carries what it carries in

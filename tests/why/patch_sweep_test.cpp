@@ -97,6 +97,18 @@ TEST_CASE("a sweep of heads equals one pass for each, at all positions and at si
   }
 }
 
+TEST_CASE("above a patched head layers may keep the weights of the text") {
+  for (const char* name : stored_models) {
+    CAPTURE(name);
+    StoredCircuits own(name);
+    const JsonValue numbers = stored_numbers("gradients", name);
+    const SweepEffects frozen = swept(own, {{PatchedPart::heads}, false, true});
+    for (std::size_t n = 0; n < frozen.parts[0].patched.size(); ++n) {
+      check_stored(frozen.parts[0].patched[n], numbers.find("frozen")->element(n), 1e-10);
+    }
+  }
+}
+
 TEST_CASE("models that see later tokens are swept as a whole") {
   StoredCircuits own("gpt2_bare_names");
   own.folder = own.folder.parent_path() / "bert_pairs";

@@ -59,6 +59,31 @@ TEST_CASE("direct paths between heads and to the logits are those of Transformer
   CHECK(count > 300);
 }
 
+TEST_CASE("with the weights kept, paths end in values, and those of the last layer are the same") {
+  StoredCircuits own("llama_grouped");
+  const std::size_t last = own.model.architecture.stacks.back().layers.size() - 1;
+  const PathEffects all = effects_of(own, {}), kept = effects_of(own, {true, {{}}, true});
+  const auto value_paths = [&](const PathEffects& effects) {
+    std::vector<PatchedPath> paths;
+    for (const PatchedPath& path : effects.paths) {
+      if (path.to && path.input == PatchedPart::values) paths.push_back(path);
+    }
+    return paths;
+  };
+  const std::vector<PatchedPath> free = value_paths(all), frozen = value_paths(kept);
+  REQUIRE(free.size() == frozen.size());
+  REQUIRE(!free.empty());
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    CHECK(free[i].to == frozen[i].to);
+    // No layer above the last one chooses other weights.
+    if (free[i].to->layer == last) {
+      CHECK(std::abs(free[i].difference - frozen[i].difference) < 1e-12);
+    }
+  }
+  CHECK(kept.paths.size() ==
+        frozen.size() + (last + 1) * own.model.architecture.heads);  // and to the logits
+}
+
 TEST_CASE("chosen ends of paths have the numbers that they have among all") {
   StoredCircuits own("llama_grouped");
   const ModelPlace head = ModelPlace::parse("1.3").value();

@@ -21,6 +21,12 @@ namespace attn {
 inline constexpr const char* stored_models[]{"gpt2_bare_names", "gpt_neox_pythia_f16",
                                              "llama_grouped", "gemma2_soft_caps_bf16"};
 
+/// Numbers of one of them in a folder of tests/why.
+inline JsonValue stored_numbers(const std::string& folder, const std::string& name) {
+  return parse_json_by_element(
+      read_text(std::filesystem::path(ATTN_TEST_DATA) / "why" / folder / (name + ".json")), 1000);
+}
+
 /// One of them with the first text of its case and the numbers, in double precision.
 struct StoredCircuits {
   std::filesystem::path folder;
@@ -31,9 +37,7 @@ struct StoredCircuits {
 
   explicit StoredCircuits(const std::string& name)
       : folder(std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases" / name),
-        numbers(parse_json_by_element(read_text(std::filesystem::path(ATTN_TEST_DATA) / "why" /
-                                                "circuits" / (name + ".json")),
-                                      1000)),
+        numbers(stored_numbers("circuits", name)),
         model(ModelFolder::open(folder / "checkpoint", std::nullopt, {})) {
     const JsonValue document = parse_json_by_element(read_text(folder / "input.json"), 100);
     text.ids = {id_lists(document.find("token_ids")).front()};
