@@ -50,14 +50,21 @@ struct HeadsOptions {
   std::vector<std::size_t> without_heads_of;
   /// Tokens, by their texts or ids or an empty text for the likeliest: of a lens the one whose rank
   /// and probability each layer gives; of a corpus the one whose logit is split; of a patch without
-  /// a part of the model, which every part takes in its turn, the one whose logit counts. The logit
-  /// of `against_logit` is taken away from it. Absent = none; of a patch, the likeliest after the
-  /// text, and after the other text.
+  /// a part of the model, which every part takes in its turn, and of gradients the one whose logit
+  /// counts. The logit of `against_logit` is taken away from it. Absent = none; of a patch, the
+  /// likeliest after the text, and after the other text; of gradients the likeliest.
   std::optional<std::string> logit, against_logit;
   /// Parts of the model that are patched in their turn where the document names another text and no
   /// part. Empty = heads.
   std::vector<PatchedPart> sweep;
   bool by_position = false;  ///< whether parts of heads are patched position by position
+  bool attribution = false;  ///< whether each part also has the effect that gradients estimate
+  /// Whether layers above a patched part, or on the way of a path, keep the weights of the text.
+  bool frozen_patterns = false;
+  /// Of gradients: steps of integrated ones, 0 = none, and the token, by its text or id, that they
+  /// begin with at all positions, absent = with states of zeros.
+  std::size_t gradient_steps = 0;
+  std::optional<std::string> baseline;
   /// Whether paths are patched: from each head to the logits and to queries, keys and values of
   /// later heads. `receivers`: those where paths end, "logits" or heads such as "3.1"; empty = all.
   bool paths = false;
@@ -109,6 +116,8 @@ struct PatchSweep {
   std::vector<std::vector<double>> patched;  ///< the difference by row and column
   /// Standard errors of the effects, where these are means over texts; else empty.
   std::vector<std::vector<double>> errors = {};
+  /// The difference to first order, own + (other − own) · gradient; empty if it was not asked for.
+  std::vector<std::vector<double>> attributed = {};
 };
 
 /// The difference of two logits at the last position, if one path between parts of the model
@@ -154,6 +163,20 @@ struct TokenTrace {
   std::vector<TracedState> states;
 };
 
+/// Gradients of a logit, or of the difference of two, at a position of a text.
+struct TextGradients {
+  std::size_t sample = 0, position = 0;
+  std::string token, against;         ///< an empty one: no difference
+  double value = 0;                   ///< the logit, or the difference
+  std::vector<AttentionHeads> heads;  ///< of each head Σ weight · gradient by the weight
+  std::vector<double> inputs;         ///< of each token Σ embedding · gradient
+  std::vector<double> integrated;     ///< integrated gradients of each token; empty = none
+  std::string baseline;               ///< the token that those begin with; empty = zeros
+  double baseline_value = 0;          ///< of the baseline
+  /// How much the sum of the integrated gradients is more than value − baseline_value.
+  double error = 0;
+};
+
 /// Shares of parts of the texts in the attention of the tokens that are generated after them.
 struct AnswerShareTable {
   std::vector<std::string> attentions;           ///< "layers.0.self"…
@@ -172,6 +195,7 @@ struct HeadsOutcome {
   std::vector<LensTokens> lens;
   std::optional<TokenTrace> trace;          ///< of a lens and a named token
   std::vector<std::vector<double>> losses;  ///< of each sample's tokens from the second on
+  std::vector<TextGradients> gradients;     ///< of each sample
   std::optional<AnswerShareTable> shares;
   std::vector<std::vector<std::string>> tokens;  ///< a list for each sample; empty if unknown
   std::vector<std::string> warnings;

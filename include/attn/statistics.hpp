@@ -80,7 +80,8 @@ enum class HeadAnalysis {
   induction,
   contacts,
   loss,
-  last = loss  ///< the last enumerator
+  gradients,
+  last = gradients  ///< the last enumerator
 };
 
 struct HeadAnalysisInfo {

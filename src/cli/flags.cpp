@@ -240,6 +240,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"DocumentOptions::why_key", "--key"},
     {"DocumentOptions::why_query", "--query"},
     {"ExplainOptions::layer", "--layers"},
+    {"HeadsOptions::gradient_steps", "--steps"},
     {"HeadsOptions::receivers", "--paths"},
     {"FileAccess::restrict_to", "--restrict"},
     {"Limits::elements", "--max-elements"},

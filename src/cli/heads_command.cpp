@@ -212,6 +212,11 @@ void add_analyses(Flags& flags, HeadsOptions& options) {
               translated("Induction: number of random tokens that are repeated (default 50)"), 2);
   flags.count("--induction-samples", options.induction_samples, "N",
               translated("Induction: number of such texts (default 4)"), 1);
+  flags.count("--steps", options.gradient_steps, "N",
+              translated("Gradients: steps of integrated ones, such as 50 (default none)"), 1);
+  flags.text("--baseline", options.baseline, "TOKEN",
+             translated("Gradients: token that integrated ones begin with, by its text or id "
+                        "(default: zeros)"));
   flags.add("--without-heads-of", "N,N,…",
             translated(
                 "Layers whose heads are left out one at a time, to see how the predictions change"),
@@ -244,6 +249,11 @@ void add_analyses(Flags& flags, HeadsOptions& options) {
            [&](std::size_t at) { options.sweep.push_back(patched_parts()[at].part); });
   flags.toggle("--by-position", options.by_position,
                translated("Patch parts of heads at one position at a time"));
+  flags.toggle("--frozen-patterns", options.frozen_patterns,
+               translated("Keep the weights of the text in all layers above a patched part, and on "
+                          "the way of a path"));
+  flags.toggle("--attribution", options.attribution,
+               translated("Show beside each effect what the gradient of the part estimates"));
   flags
       .add("--paths", "END,…",
            translated("With --patch and without --at: patch each path from a head to the logits or "
@@ -263,10 +273,12 @@ void add_corpus(Flags& flags, GivenHeads& given) {
   flags.add("--corpus", "FILE",
             translated("Texts for the model, one per line, or .jsonl with {\"text\": …}"),
             [&](const std::string& text) { corpus.corpus = text; });
-  add_logits(flags, {corpus.heads.logit, corpus.heads.against_logit},
-             translated("Token of a lens, its rank and probability in each layer; of --patch; or, "
-                        "with --corpus, whose logit after each text is summed up part by part "
-                        "(default: the likeliest token)"));
+  add_logits(
+      flags, {corpus.heads.logit, corpus.heads.against_logit},
+      translated(
+          "Token of a lens, its rank and probability in each layer; of gradients; of "
+          "--patch; or, with --corpus, whose logit after each text is summed up part by part "
+          "(default: the likeliest token)"));
   flags
       .add(
           "--average", "N",
@@ -355,7 +367,7 @@ Command heads_command() {
                translated("In comma-separated values: a line per head, a column per statistic"));
   flags.need({"--format", "--dpi", "--figsize", "--cmap"}, {"--plots"});
   flags.need({"--residual", "--fusion", "--discarded", "--lens-tokens", "--induction-length",
-              "--induction-samples"},
+              "--induction-samples", "--steps", "--baseline"},
              {"--analyses"});
   flags.need({"--shard", "--resume", "--average"}, {"--corpus"});
   flags.need({"--kept", "--reach"}, {"--corpus", "--merge"});

@@ -57,8 +57,9 @@ class AnalysedPosition {
 
   void check() const {
     const ModelFolder& folder = *request_.folder;
-    for (const HeadAnalysis analysis : {HeadAnalysis::distances, HeadAnalysis::induction,
-                                        HeadAnalysis::contacts, HeadAnalysis::loss}) {
+    for (const HeadAnalysis analysis :
+         {HeadAnalysis::distances, HeadAnalysis::induction, HeadAnalysis::contacts,
+          HeadAnalysis::loss, HeadAnalysis::gradients}) {
       if (!wants(analysis)) continue;
       throw Error(
           ErrorKind::usage,

@@ -46,8 +46,8 @@ void describe(const HeadCounting& counting, Description& description) {
 void describe(const HeadsOptions& heads, Description& description) {
   const auto& [document, maps, statistics, counting, analyses, rollout, lens_tokens,
                induction_length, induction_samples, without_heads_of, logit, against_logit, sweep,
-               by_position, paths, receivers, out, plots, sample, format, plot, table, progress] =
-      heads;
+               by_position, attribution, frozen_patterns, gradient_steps, baseline, paths,
+               receivers, out, plots, sample, format, plot, table, progress] = heads;
   // A corpus has all statistics, no analyses, and maps of documents alone.
   static_cast<void>(maps);
   static_cast<void>(statistics);
@@ -57,6 +57,9 @@ void describe(const HeadsOptions& heads, Description& description) {
   static_cast<void>(induction_length);
   static_cast<void>(induction_samples);
   static_cast<void>(without_heads_of);
+  static_cast<void>(attribution);
+  static_cast<void>(gradient_steps);
+  static_cast<void>(baseline);
   static_cast<void>(paths);
   static_cast<void>(receivers);
   // Sums are the same whatever is shown of them.
@@ -73,6 +76,7 @@ void describe(const HeadsOptions& heads, Description& description) {
   description.add("HeadsOptions::against_logit", against_logit);
   description.add("HeadsOptions::sweep", sweep);
   description.add("HeadsOptions::by_position", by_position);
+  description.add("HeadsOptions::frozen_patterns", frozen_patterns);
 }
 
 // The options that the sums depend on.
@@ -280,7 +284,8 @@ class CorpusReading : DocumentWork {
       std::optional<Patch>& given = model->options.patch;
       if (given && given->at.empty()) patch.swap(given);
     }
-    if (!patch && (!asked_.heads.sweep.empty() || asked_.heads.by_position)) {
+    if (!patch &&
+        (!asked_.heads.sweep.empty() || asked_.heads.by_position || asked_.heads.frozen_patterns)) {
       throw input_error(translated("there is no text to patch parts from"), "/patch",
                         translated("give each line one: \"patch\": {\"text\": …}"));
     }
@@ -397,6 +402,8 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
   refuse(!heads.without_heads_of.empty(), statistics, "HeadsOptions::without_heads_of");
   refuse(!heads.analyses.empty(), statistics, "HeadsOptions::analyses");
   refuse(heads.paths, translated("paths are those of one text"), "HeadsOptions::paths");
+  refuse(heads.attribution, translated("attribution is that of one text"),
+         "HeadsOptions::attribution");
   refuse(document.generate.has_value(), answers, "DocumentOptions::generate");
   refuse(document.continued.has_value(), answers, "DocumentOptions::continued");
   refuse(!document.parts.empty(), answers, "DocumentOptions::parts");

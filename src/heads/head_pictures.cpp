@@ -198,41 +198,85 @@ void add_statistics(const HeadsOptions& options, const HeadsOutcome& outcome, Pi
   }
 }
 
-// Effects of a sweep by heads of each layer.
-Picture patched_heads(const HeadsOptions& options, const PatchSweep& sweep, double own,
-                      const std::string& title) {
-  std::vector<AttentionHeads> effects;
-  for (std::size_t n = 0; n < sweep.patched.size(); ++n) {
-    AttentionHeads& row = effects.emplace_back();
-    row.name = ModelPlace::parse(sweep.rows[n]).value().attention().text();
-    for (const double difference : sweep.patched[n]) row.heads.push_back({difference - own});
-  }
-  return layers_by_heads(effects, 0, title, false, options, translated("Effect in Logits"));
-}
-
-// Effects by position of each layer, or of each head.
-Picture patched_positions(const HeadsOptions& options, const PatchSweep& sweep, double own,
-                          const std::string& title, const std::vector<std::string>& tokens) {
+// Effects of a sweep by heads of each layer, or by position of each layer or head.
+Heatmap effects_of(const PatchSweep& sweep, const std::vector<std::vector<double>>& differences,
+                   double own, const std::vector<std::string>& tokens) {
+  std::size_t columns = 0;
+  for (const std::vector<double>& row : differences) columns = std::max(columns, row.size());
   std::vector<double> numbers;
   Heatmap heatmap;
-  const bool of_heads = info(sweep.part).of_heads;
-  for (std::size_t n = 0; n < sweep.rows.size(); ++n) {
+  const bool of_heads = sweep.by_position && info(sweep.part).of_heads;
+  for (std::size_t n = 0; n < differences.size(); ++n) {
     const ModelPlace place = ModelPlace::parse(sweep.rows[n]).value();
     heatmap.query_labels.push_back(of_heads ? translated("Head {1}", sweep.rows[n])
                                             : place.attention().row_title());
-    for (const double difference : sweep.patched[n]) numbers.push_back(difference - own);
+    for (std::size_t c = 0; c < columns; ++c) {
+      const bool there = c < differences[n].size();
+      numbers.push_back(there ? differences[n][c] - own : std::numeric_limits<double>::quiet_NaN());
+    }
   }
-  heatmap.weights = Tensor({sweep.rows.size(), sweep.patched.front().size()}, std::move(numbers));
   heatmap.key_labels = tokens;
-  heatmap.any_numbers = true;
+  for (std::size_t h = 0; h < columns && !sweep.by_position; ++h) {
+    heatmap.key_labels.push_back(translated("Head {1}", h));
+  }
+  // Without negative numbers the scale of heads begins at 0.
+  heatmap.any_numbers =
+      sweep.by_position || std::ranges::any_of(numbers, [](double number) { return number < 0; });
+  heatmap.weights = Tensor({differences.size(), columns}, std::move(numbers));
+  return heatmap;
+}
+
+// The effects, and beside them on one scale those that gradients estimate, if there are any.
+Picture draw_effects(const HeadsOptions& options, const PatchSweep& sweep, double own,
+                     const std::string& title, const std::vector<std::string>& tokens) {
   PlotOptions plot = options.plot;
   if (!plot.figure.title) plot.figure.title = title;
   if (!plot.figure.xlabel) {
-    plot.figure.xlabel = tokens.empty() ? translated("Position") : translated("Input Token");
+    plot.figure.xlabel = !sweep.by_position ? ""
+                         : tokens.empty()   ? translated("Position")
+                                            : translated("Input Token");
   }
   if (!plot.figure.ylabel) plot.figure.ylabel = "";  // rows say what they are
   if (!plot.colors.bar_label) plot.colors.bar_label = translated("Effect in Logits");
-  return draw_heatmap(heatmap, plot.heatmap(), options.format);
+  Heatmap computed = effects_of(sweep, sweep.patched, own, tokens);
+  if (sweep.attributed.empty()) return draw_heatmap(computed, plot.heatmap(), options.format);
+  HeatmapGrid grid{1, 2, {std::move(computed), effects_of(sweep, sweep.attributed, own, tokens)}};
+  grid.panels[0].title = translated("Computed");
+  grid.panels[1].title = translated("By Gradients");
+  grid.panel_side = 3;
+  return draw_grid(grid, plot.grid(), options.format);
+}
+
+// Gradients of the chosen sample: layers × heads, and its tokens.
+void add_gradients(const HeadsOptions& options, const std::vector<TextGradients>& all,
+                   const std::string& sample, Pictures& pictures) {
+  const auto found = std::ranges::find(all, options.sample, &TextGradients::sample);
+  if (found == all.end()) return;
+  const std::string of = found->against.empty()
+                             ? translated("the Logit of {1}", in_quotes(found->token))
+                             : translated("the Logit of {1} Minus {2}", in_quotes(found->token),
+                                          in_quotes(found->against));
+  pictures.add(
+      "gradients.heads",
+      layers_by_heads(found->heads, 0, translated("Gradient × Attention for {1}{2}", of, sample),
+                      false, options, translated("Sum of weight × gradient")));
+  Heatmap heatmap;
+  std::vector<double> numbers = found->inputs;
+  heatmap.query_labels.push_back(translated("Gradient × Input"));
+  if (!found->integrated.empty()) {
+    numbers.insert(numbers.end(), found->integrated.begin(), found->integrated.end());
+    heatmap.query_labels.push_back(translated("Integrated Gradients"));
+  }
+  heatmap.weights = Tensor({heatmap.query_labels.size(), found->inputs.size()}, std::move(numbers));
+  heatmap.key_labels = pictures.tokens(found->inputs.size());
+  heatmap.any_numbers = true;
+  PlotOptions plot = options.plot;
+  if (!plot.figure.title)
+    plot.figure.title = translated("What Each Token Gives {1}{2}", of, sample);
+  if (!plot.figure.xlabel) plot.figure.xlabel = translated("Input Token");
+  if (!plot.figure.ylabel) plot.figure.ylabel = "";
+  if (!plot.colors.bar_label) plot.colors.bar_label = translated("Logits");
+  pictures.add("gradients.tokens", draw_heatmap(heatmap, plot.heatmap(), options.format));
 }
 
 void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictures& pictures) {
@@ -250,10 +294,9 @@ void add_patches(const HeadsOptions& options, const HeadPatches& patches, Pictur
                    : translated("{1}: Effect on the Logit of {2} Minus {3}", translated(info.title),
                                 token, other);
     pictures.add(patch_picture(info, of_heads),
-                 sweep.by_position
-                     ? patched_positions(options, sweep, patches.own, title,
-                                         pictures.tokens(sweep.patched.front().size()))
-                     : patched_heads(options, sweep, patches.own, title));
+                 draw_effects(options, sweep, patches.own, title,
+                              sweep.by_position ? pictures.tokens(sweep.patched.front().size())
+                                                : std::vector<std::string>()));
   }
 }
 
@@ -451,6 +494,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
   if (outcome.shares) add_shares(options, *outcome.shares, pictures);
   const std::string sample =
       labels.size() > 1 ? " " + translated("({1})", translated("Sample {1}", options.sample)) : "";
+  if (!outcome.gradients.empty()) add_gradients(options, outcome.gradients, sample, pictures);
   add_norms_and_rollout(tensors, sample, pictures);
   if (const Tensor* contacts = find(tensors, "contacts")) {
     pictures.add_contacts(*contacts, translated("Predicted Contacts") + sample);

@@ -201,6 +201,9 @@ class Reading {
     if (lens) lens->finish(tensors_, outcome_.lens);
     if (token) token->finish(tensors_, outcome_.trace);
     if (losses) losses->finish(tensors_, outcome_.losses);
+    if (wants(HeadAnalysis::gradients)) {
+      outcome_.gradients = text_gradients(*model, options_, tensors_);
+    }
     if (wants(HeadAnalysis::induction)) outcome_.induction = induction_test(*model, options_);
     if (patch) outcome_.patches = head_patches(*model, *patch, options_);
     if (!options_.without_heads_of.empty()) {
@@ -217,13 +220,15 @@ class Reading {
     };
     if (!options_.sweep.empty()) refuse("HeadsOptions::sweep");
     if (options_.by_position) refuse("HeadsOptions::by_position");
+    if (options_.attribution) refuse("HeadsOptions::attribution");
+    if (options_.frozen_patterns) refuse("HeadsOptions::frozen_patterns");
     if (options_.paths) refuse("HeadsOptions::paths");
-    if (!options_.logit || wants(HeadAnalysis::lens)) return;
-    throw Error(ErrorKind::usage,
-                translated("nothing here is computed of the logit of a single token"),
-                "HeadsOptions::logit",
-                translated("add a lens, a text to patch from, or a corpus; run splits the logit "
-                           "of one text"));
+    if (!options_.logit || wants(HeadAnalysis::lens) || wants(HeadAnalysis::gradients)) return;
+    throw Error(
+        ErrorKind::usage, translated("nothing here is computed of the logit of a single token"),
+        "HeadsOptions::logit",
+        translated("add a lens, gradients, a text to patch from, or a corpus; run splits the "
+                   "logit of one text"));
   }
 
   // Notes what is known of a model's texts before they are computed.

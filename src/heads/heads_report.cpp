@@ -62,6 +62,7 @@ struct PatchedPlace {
   std::string name;                     // "0.3"
   std::optional<std::size_t> position;  // absent = all
   double difference, effect, error;
+  double estimated = 0;  // the effect to first order
 };
 
 // All of a sweep, those with the largest effect first.
@@ -71,8 +72,12 @@ std::vector<PatchedPlace> places_of(const PatchSweep& sweep, double own) {
     for (std::size_t c = 0; c < sweep.patched[n].size(); ++c) {
       const double difference = sweep.patched[n][c];
       PatchedPlace& place = places.emplace_back();
-      place = {sweep.rows[n], c, difference, difference - own,
-               sweep.errors.empty() ? 0 : sweep.errors[n][c]};
+      place = {sweep.rows[n],
+               c,
+               difference,
+               difference - own,
+               sweep.errors.empty() ? 0 : sweep.errors[n][c],
+               sweep.attributed.empty() ? 0 : sweep.attributed[n][c] - own};
       if (sweep.by_position) continue;
       place.name += "." + std::to_string(c);
       place.position.reset();
@@ -82,6 +87,32 @@ std::vector<PatchedPlace> places_of(const PatchSweep& sweep, double own) {
     return std::abs(a.effect) > std::abs(b.effect);
   });
   return places;
+}
+
+// How far what gradients estimate is from what was computed, and where it is farthest.
+std::string parting_text(const std::vector<PatchedPlace>& places) {
+  double whole = 0, missed = 0;
+  const auto miss = [](const PatchedPlace& place) {
+    return std::abs(place.estimated - place.effect);
+  };
+  for (const PatchedPlace& place : places) {
+    whole += std::abs(place.effect);
+    missed += miss(place);
+  }
+  const PatchedPlace& worst = *std::ranges::max_element(places, {}, miss);
+  if (whole == 0) return "";
+  const std::string share = with_decimals(100 * missed / whole, 1);
+  const std::string estimated = with_decimals(worst.estimated, 4),
+                    effect = with_decimals(worst.effect, 4);
+  return worst.position
+             ? translated(
+                   "\nEffects by gradients miss the computed ones by {1} % of their total size, "
+                   "most at {2}, position {3}: {4} instead of {5}.\n",
+                   share, worst.name, *worst.position, estimated, effect)
+             : translated(
+                   "\nEffects by gradients miss the computed ones by {1} % of their total size, "
+                   "most at {2}: {3} instead of {4}.\n",
+                   share, worst.name, estimated, effect);
 }
 
 std::string sweep_table(const HeadPatches& patches, const PatchSweep& sweep,
@@ -94,6 +125,7 @@ std::string sweep_table(const HeadPatches& patches, const PatchSweep& sweep,
   }
   columns.push_back({translated("logit difference"), true});
   columns.push_back({translated("effect"), true});
+  if (!sweep.attributed.empty()) columns.push_back({translated("by gradients"), true});
   if (patches.texts) columns.push_back({translated("standard error"), true});
   columns.push_back({translated("share"), true});
   TextTable table(columns);
@@ -110,6 +142,7 @@ std::string sweep_table(const HeadPatches& patches, const PatchSweep& sweep,
     }
     cells.push_back(with_decimals(place.difference, 4));
     cells.push_back(with_decimals(place.effect, 4));
+    if (!sweep.attributed.empty()) cells.push_back(with_decimals(place.estimated, 4));
     if (patches.texts) {
       cells.push_back(std::isnan(place.error) ? "–" : with_decimals(place.error, 4));
     }
@@ -117,6 +150,7 @@ std::string sweep_table(const HeadPatches& patches, const PatchSweep& sweep,
     table.add(std::move(cells));
   }
   std::string text = table.text();
+  if (!sweep.attributed.empty()) text += parting_text(places);
   if (!top || *top >= places.size()) return text;
   return text + "\n" +
          (is_of_heads(sweep)
@@ -333,19 +367,22 @@ Fact facts_of(const HeadPatches& patches) {
            {"columns", sweep.by_position ? "positions" : "heads"},
            {"rows", sweep.rows},
            {"differences", sweep.patched},
+           {"differences_by_gradients", unless_empty(sweep.attributed)},
            {"standard_errors", only_if(!sweep.errors.empty(), list_of(sweep.errors, errors_of))}}));
       continue;
     }
     for (std::size_t n = 0; n < sweep.patched.size(); ++n) {
       for (std::size_t h = 0; h < sweep.patched[n].size(); ++h) {
         const double difference = sweep.patched[n][h];
-        heads.push_back(
-            object({{"layer", sweep.rows[n]},
-                    {"head", h},
-                    {"difference", difference},
-                    {"effect", difference - patches.own},
-                    {"standard_error",
-                     sweep.errors.empty() ? Fact::absent() : known(sweep.errors[n][h])}}));
+        heads.push_back(object(
+            {{"layer", sweep.rows[n]},
+             {"head", h},
+             {"difference", difference},
+             {"effect", difference - patches.own},
+             {"effect_by_gradients", sweep.attributed.empty() ? Fact::absent()
+                                                     : Fact(sweep.attributed[n][h] - patches.own)},
+             {"standard_error",
+              sweep.errors.empty() ? Fact::absent() : known(sweep.errors[n][h])}}));
       }
     }
   }
@@ -406,6 +443,11 @@ std::string heads_text(const HeadsOutcome& outcome, const HeadsTable& table) {
   }
   if (outcome.trace) text += trace_text(*outcome.trace);
   if (!outcome.losses.empty()) text += losses_text(outcome);
+  if (!outcome.gradients.empty()) {
+    text += gradients_text(
+        outcome.gradients,
+        outcome.tokens.empty() ? std::vector<std::string>() : outcome.tokens.front(), table.top);
+  }
   if (outcome.shares) text += shares_text(*outcome.shares, table.top);
   for (const auto& file : outcome.files) text += "\n  " + printable(file.string());
   return outcome.files.empty() ? text : text + "\n";
@@ -431,6 +473,7 @@ std::string heads_json(const HeadsOutcome& outcome) {
               {"lens", facts_of(outcome.lens)},
               {"trace", outcome.trace ? facts_of(*outcome.trace) : Fact::absent()},
               {"losses", unless_empty(outcome.losses)},
+              {"gradients", facts_of(outcome.gradients)},
               {"shares", outcome.shares ? facts_of(*outcome.shares) : Fact::absent()},
               {"warnings", outcome.warnings},
               {"files", unless_empty(outcome.files)}}));

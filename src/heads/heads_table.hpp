@@ -34,6 +34,12 @@ inline constexpr std::string_view csv_place_columns = "layer,stack,head";
 /// Their values: "3,encoder.self,2". Fields are in quotes where they have commas or quotes.
 std::string csv_place(const std::string& attention, std::size_t head);
 
+/// Gradients of the first text as tables to read: heads and tokens, the largest heads first.
+std::string gradients_text(const std::vector<TextGradients>& gradients,
+                           const std::vector<std::string>& tokens, std::optional<std::size_t> top);
+/// All numbers of one text.
+Fact facts_of(const TextGradients& gradients);
+
 /// Means of the shares of each head over the answers' tokens, by attention, head and part.
 std::vector<std::vector<std::vector<double>>> mean_shares(const AnswerShareTable& table);
 

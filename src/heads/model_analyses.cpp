@@ -21,6 +21,7 @@
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "tensor/torch_random.hpp"
+#include "why/attribution.hpp"
 #include "why/patch_sweep.hpp"
 #include "why/path_patch.hpp"
 #include "why/why.hpp"
@@ -312,7 +313,8 @@ PathChoice ends_of_paths(const HeadsOptions& asked, const Architecture& model) {
 
 HeadPatches patched_paths(const ModelRequest& request, const ModelPass& pass,
                           const DifferenceTokens& tokens, const HeadsOptions& asked) {
-  const PathChoice choice = ends_of_paths(asked, pass.model);
+  PathChoice choice = ends_of_paths(asked, pass.model);
+  choice.keeps_weights = asked.frozen_patterns;
   const PathEffects effects = patch_paths(pass, choice, tokens, asked.progress);
   const auto named = [&](std::size_t which) {
     return token_text(*request.folder, effects.tokens[which]);
@@ -372,8 +374,19 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
   SweepChoice choice;
   if (!asked.sweep.empty()) choice.parts = asked.sweep;
   choice.by_position = asked.by_position;
+  choice.keeps_weights = asked.frozen_patterns;
+  if (asked.attribution && asked.frozen_patterns) {
+    throw Error(ErrorKind::usage, translated("gradients go through the weights of all layers"),
+                "HeadsOptions::attribution",
+                translated("leave it out, or HeadsOptions::frozen_patterns"));
+  }
   SweepEffects effects =
       sweep({model, folder.weights, text, options}, choice, tokens, asked.progress);
+  SweepEffects estimated;
+  if (asked.attribution) {
+    estimated = attributed_sweep({model, folder.weights, text, options}, choice,
+                                {effects.tokens[0], effects.tokens[1]});
+  }
   HeadPatches patches{token_text(folder, effects.tokens[0]),
                       token_text(folder, effects.tokens[1]),
                       effects.own,
@@ -383,7 +396,7 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
                       {}};
   for (SweptPart& part : effects.parts) {
     PatchSweep& own =
-        patches.sweeps.emplace_back(PatchSweep{part.part, part.by_position, {}, {}, {}});
+        patches.sweeps.emplace_back(PatchSweep{part.part, part.by_position, {}, {}, {}, {}});
     const bool of_heads = info(part.part).of_heads;
     for (std::size_t i = 0; i < part.layers.size(); ++i) {
       const ModelPlace layer{last_stack_of(model), part.layers[i]};
@@ -392,6 +405,9 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
       }
     }
     own.patched = std::move(part.patched);
+    if (asked.attribution) {
+      own.attributed = std::move(estimated.parts[patches.sweeps.size() - 1].patched);
+    }
   }
   if (asked.paths) {
     patches.paths =

@@ -57,6 +57,13 @@ std::vector<InductionHeads> induction_test(const ModelRequest& request,
 HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
                          const HeadsOptions& options);
 
+/// Gradients of a logit in each text, at the position whose prediction is wanted or the last one:
+/// also tensors "gradients.heads" [B,layers,H], "gradients.tokens" and, of integrated ones,
+/// "gradients.integrated" [B,L], NaN after the ends of texts. Throws Error(input) for tokens that
+/// there are not and for what has no gradients.
+std::vector<TextGradients> text_gradients(const ModelRequest& request, const HeadsOptions& options,
+                                          NamedTensors& tensors);
+
 /// Predictions without each head of some layers, compared with those of all heads.
 std::vector<HeadDifference> head_differences(const ModelRequest& request,
                                              const std::vector<std::size_t>& layers);

@@ -60,8 +60,8 @@ void PatchSums::add(const PatchSums& other) {
 HeadPatches PatchSums::means() const {
   HeadPatches means{{}, {}, own.mean(), source.mean(), {}, {}, own.count};
   for (const Sweep& sweep : sweeps) {
-    PatchSweep& to =
-        means.sweeps.emplace_back(PatchSweep{sweep.part, sweep.by_position, sweep.rows, {}, {}});
+    PatchSweep& to = means.sweeps.emplace_back(
+        PatchSweep{sweep.part, sweep.by_position, sweep.rows, {}, {}, {}});
     for (const std::vector<Moments>& row : sweep.effects) {
       std::vector<double>&patched = to.patched.emplace_back(), &errors = to.errors.emplace_back();
       for (const Moments& effect : row) {

@@ -118,6 +118,8 @@ constexpr std::array<HeadAnalysisInfo, static_cast<std::size_t>(HeadAnalysis::la
      to_translate("the loss of each token after those before it; for models that read from left "
                   "to right"),
      true},
+    {HeadAnalysis::gradients, "gradients",
+     to_translate("what each head and token gives a logit, by its gradients; for models"), true},
 }};
 
 }  // namespace

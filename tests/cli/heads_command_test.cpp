@@ -409,8 +409,8 @@ TEST_CASE("contributions to logits over a corpus have exact sums, which shards j
   CHECK(std::count(rows.begin(), rows.end(), '\n') == 1 + 4 * 5 + 2);
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The people", "--logit"}).errors ==
         "attn-cli: nothing here is computed of the logit of a single token\n  where: --logit\n  "
-        "help:  add a lens, a text to patch from, or a corpus; run splits the logit of one "
-        "text\n");
+        "help:  add a lens, gradients, a text to patch from, or a corpus; run splits the logit of "
+        "one text\n");
 }
 
 TEST_CASE("a corpus of pairs has means of sweeps and of contributions, which shards join") {
@@ -561,8 +561,8 @@ TEST_CASE("heads patches every head from another text") {
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The peace", "--logit-difference", "1,2"})
             .errors ==
         "attn-cli: nothing here is computed of the logit of a single token\n  where: --logit\n  "
-        "help:  add a lens, a text to patch from, or a corpus; run splits the logit of one "
-        "text\n");
+        "help:  add a lens, gradients, a text to patch from, or a corpus; run splits the logit of "
+        "one text\n");
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The peace", "--sweep", "keys"}).errors ==
         "attn-cli: there is no text to patch parts from\n  where: --sweep\n  help:  add --patch "
         "without --at\n");

@@ -99,6 +99,12 @@ constexpr Report reports[] = {
      "--model data/speeches --text 'The peace of' --patch 'The war of' --sweep residual,keys"},
     {"heads",
      "--model data/speeches --text 'The peace of' --patch 'The war of' --paths 1.0,logits"},
+    {"heads",
+     "--model data/speeches --text 'The peace of' --patch 'The war of' --sweep heads,keys "
+     "--attribution"},
+    {"heads",
+     "--model data/speeches --text 'The people of' --analyses gradients --logit 3 "
+     "--against-logit 5 --steps 2 --baseline 7"},
     {"heads", "--model data/speeches --corpus pairs.jsonl --sweep residual --out pairs"},
     {"heads",
      "--model data/speeches --text 'The people of' --analyses lens,loss --logit 3 "

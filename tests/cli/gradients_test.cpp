@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "attn/io.hpp"
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+
+std::vector<std::string> heads_of(const std::vector<std::string>& more) {
+  std::vector<std::string> words{"heads", "--model", speeches, "--text", "The peace of the world"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+double sum_of(const nlohmann::json& numbers) {
+  double sum = 0;
+  for (const double number : numbers) sum += number;
+  return sum;
+}
+
+TEST_CASE("gradients say what heads and tokens give a logit, in a table, pictures and JSON") {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      attn_cli(heads_of({"--analyses", "gradients", "--logit", " of", "--against-logit", " the",
+                         "--steps", "40", "--baseline", " nation", "--top", "3", "--plots", "heads",
+                         "--dpi", "60", "--out", "g"}),
+               folder.path());
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find(
+            "Gradients of the logit of \" of\" minus that of \" the\" at position ") !=
+        std::string::npos);
+  CHECK(outcome.output.find("Integrated gradients begin with \" nation\" in the place of all "
+                            "tokens, where the value is ") != std::string::npos);
+  for (const char* name : {"gradients.heads.png", "gradients.tokens.png"}) {
+    CHECK(std::filesystem::exists(folder / "g" / name));
+  }
+  const auto json = nlohmann::json::parse(read_text(folder / "g" / "heads.json"))["gradients"][0];
+  CHECK(json["token"] == " of");
+  CHECK(json["attentions"].size() == 4);
+  CHECK(json["attentions"][0]["heads"].size() == 4);
+  const double value = json["value"], before = json["baseline_value"], error = json["error"];
+  CHECK(std::abs(sum_of(json["integrated"]) - (value - before) - error) < 1e-9);
+  CHECK(std::abs(error) < 0.01 * std::abs(value - before));
+  CHECK(read_text(folder / "g" / "result.json").find("gradients.integrated") != std::string::npos);
+}
+
+TEST_CASE("attribution stands beside the effects of a sweep, and says where they part") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> patched =
+      heads_of({"--patch", "The peace of the nation", "--sweep", "heads,residual", "--attribution",
+                "--top", "3", "--plots", "heads", "--dpi", "60", "--out", "a"});
+  const Outcome outcome = attn_cli(patched, folder.path());
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find("by gradients") != std::string::npos);
+  CHECK(outcome.output.find("Effects by gradients miss the computed ones by ") !=
+        std::string::npos);
+  const auto patches = nlohmann::json::parse(read_text(folder / "a" / "heads.json"))["patches"];
+  CHECK(patches["heads"][0].contains("effect_by_gradients"));
+  const auto& sweep = patches["sweeps"][0];
+  // What changes the embedding of one token changes all that stands above it there.
+  CHECK(sweep["differences_by_gradients"].size() == sweep["differences"].size());
+}
+
+TEST_CASE("what gradients cannot be of is refused with what to do") {
+  CHECK(attn_cli(heads_of({"--attribution"})).errors ==
+        "attn-cli: there is no text to patch parts from\n  where: --attribution\n  help:  add "
+        "--patch without --at\n");
+  CHECK(attn_cli(heads_of({"--frozen-patterns"})).errors ==
+        "attn-cli: there is no text to patch parts from\n  where: --frozen-patterns\n  help:  add "
+        "--patch without --at\n");
+  CHECK(attn_cli(
+            heads_of({"--patch", "The peace of the nation", "--attribution", "--frozen-patterns"}))
+            .errors ==
+        "attn-cli: gradients go through the weights of all layers\n  where: --attribution\n  help: "
+        " leave it out, or --frozen-patterns\n");
+  CHECK(attn_cli(heads_of({"--analyses", "gradients", "--heads-off", "1.1"})).errors ==
+        "attn-cli: gradients are those of the model as it is\n  where: --analyses\n  help:  leave "
+        "out gradients, or the patch and the heads that are off\n");
+  CHECK(attn_cli(heads_of({"--analyses", "gradients", "--logit", "5", "--against-logit", "5"}))
+            .errors ==
+        "attn-cli: both logits are of one token\n  where: --against-logit\n  help:  give two "
+        "tokens\n");
+}
+
+}  // namespace
