@@ -29,7 +29,7 @@ struct Symbol {
 
 // RFC 1951, section 3.2.5: eight codes of one length each, then four for each number of extra bits,
 // and the longest by itself.
-Symbol symbol_of_length(std::size_t length) {
+constexpr Symbol symbol_of_length(std::size_t length) {
   if (length == most_match) return {285, 0, 0};
   const std::size_t at = length - least_match;
   const auto bits = static_cast<std::size_t>(std::max(static_cast<int>(std::bit_width(at)) - 3, 0));
@@ -39,12 +39,19 @@ Symbol symbol_of_length(std::size_t length) {
 }
 
 // Two codes for each number of extra bits.
-Symbol symbol_of_distance(std::size_t distance) {
+constexpr Symbol symbol_of_distance(std::size_t distance) {
   const std::size_t at = distance - 1;
-  const auto bits = static_cast<std::size_t>(std::max(static_cast<int>(std::bit_width(at)) - 2, 0));
+  // Below four there are no extra bits.
+  const auto bits = static_cast<std::size_t>(std::bit_width(at | 2U)) - 2;
   return {static_cast<std::uint16_t>(2 * bits + (at >> bits)), static_cast<std::uint8_t>(bits),
           static_cast<std::uint16_t>(at & ((std::size_t{1} << bits) - 1))};
 }
+
+constexpr auto symbols_of_lengths = [] {
+  std::array<Symbol, most_match + 1> all{};
+  for (std::size_t i = least_match; i < all.size(); ++i) all[i] = symbol_of_length(i);
+  return all;
+}();
 
 // A literal byte, or how much is repeated from how far before.
 struct Token {
@@ -125,25 +132,33 @@ class BitWriter {
  public:
   explicit BitWriter(std::string& to) : to_(to) {}
 
+  // At most 32 bits.
   void write(std::uint64_t bits, int count) {
     held_ |= bits << held_count_;
     held_count_ += count;
-    while (held_count_ >= 32) {
-      std::array<char, 4> bytes;
-      const auto low = static_cast<std::uint32_t>(held_);
-      for (unsigned i = 0; i < 4; ++i) bytes[i] = static_cast<char>(low >> 8 * i);
-      to_.append(bytes.data(), bytes.size());
-      held_ >>= 32U;
-      held_count_ -= 32;
-    }
+    if (held_count_ < 32) return;
+    const auto low = static_cast<std::uint32_t>(held_);
+    for (unsigned i = 0; i < 4; ++i) bytes_[written_ + i] = static_cast<char>(low >> 8 * i);
+    written_ += 4;
+    if (written_ == bytes_.size()) hand_over();
+    held_ >>= 32U;
+    held_count_ -= 32;
   }
   void finish() {
+    hand_over();
     for (; held_count_ > 0; held_count_ -= 8, held_ >>= 8U) to_ += static_cast<char>(held_);
     held_count_ = 0;
   }
 
  private:
+  void hand_over() {
+    to_.append(bytes_.data(), written_);
+    written_ = 0;
+  }
+
   std::string& to_;
+  std::array<char, 4096> bytes_;  // in front of a string, which is slower
+  std::size_t written_ = 0;
   std::uint64_t held_ = 0;
   int held_count_ = 0;
 };
@@ -152,6 +167,11 @@ struct Code {
   explicit Code(const Counts& counts, int most = most_bits)
       : lengths(code_lengths(counts, most)), codes(codes_of(lengths)) {}
   void write(std::size_t symbol, BitWriter& to) const { to.write(codes[symbol], lengths[symbol]); }
+  // With the bits that follow it: at most 15 and 13.
+  void write(const Symbol& symbol, BitWriter& to) const {
+    const int bits = lengths[symbol.code];
+    to.write(codes[symbol.code] | std::uint32_t{symbol.extra} << bits, bits + symbol.extra_bits);
+  }
 
   Lengths lengths;
   std::vector<std::uint16_t> codes;
@@ -219,7 +239,7 @@ void write_block(std::span<const Token> tokens, bool last, BitWriter& to) {
       ++literals[token.distance];
       continue;
     }
-    ++literals[symbol_of_length(token.length).code];
+    ++literals[symbols_of_lengths[token.length].code];
     ++distances[symbol_of_distance(distance_of(token)).code];
   }
   ++literals[end_of_block];
@@ -235,12 +255,8 @@ void write_block(std::span<const Token> tokens, bool last, BitWriter& to) {
       literal_code.write(token.distance, to);
       continue;
     }
-    const Symbol length = symbol_of_length(token.length);
-    literal_code.write(length.code, to);
-    to.write(length.extra, length.extra_bits);
-    const Symbol distance = symbol_of_distance(distance_of(token));
-    distance_code.write(distance.code, to);
-    to.write(distance.extra, distance.extra_bits);
+    literal_code.write(symbols_of_lengths[token.length], to);
+    distance_code.write(symbol_of_distance(distance_of(token)), to);
   }
   literal_code.write(end_of_block, to);
 }
@@ -257,7 +273,12 @@ std::size_t match(const unsigned char* at, std::size_t distance, std::size_t mos
   std::size_t count = 0;
   const unsigned char* from = at - distance;
   for (; count + 8 <= most; count += 8) {
-    if (word_at<std::uint64_t>(at + count) != word_at<std::uint64_t>(from + count)) break;
+    const std::uint64_t unlike =
+        word_at<std::uint64_t>(at + count) ^ word_at<std::uint64_t>(from + count);
+    if (unlike == 0) continue;
+    const int alike = std::endian::native == std::endian::little ? std::countr_zero(unlike)
+                                                                 : std::countl_zero(unlike);
+    return count + static_cast<std::size_t>(alike) / 8;
   }
   while (count < most && at[count] == from[count]) ++count;
   return count;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -97,12 +98,12 @@ std::string resolution_chunk(double dpi) {
 
 // Three bytes of each pixel and, behind them, any fourth.
 void pack(std::span<const std::uint32_t> row, unsigned char* out) {
+  constexpr bool lowest_first = std::endian::native == std::endian::little;
   for (const std::uint32_t pixel : row) {
     // Four bytes are one move; the fourth falls where the next pixel goes.
-    const std::array<unsigned char, 4> rgb{static_cast<unsigned char>(pixel >> 16),
-                                           static_cast<unsigned char>(pixel >> 8),
-                                           static_cast<unsigned char>(pixel), 0};
-    std::memcpy(out, rgb.data(), rgb.size());
+    const std::uint32_t rgb =
+        lowest_first ? (pixel >> 16 & 255U) | (pixel & 0xFF00U) | (pixel & 255U) << 16 : pixel << 8;
+    std::memcpy(out, &rgb, sizeof rgb);
     out += channels;
   }
 }
