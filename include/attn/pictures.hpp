@@ -37,7 +37,8 @@ enum class PlotKind {
   arcs,
   figure,
   card,
-  last = card  ///< the last enumerator
+  shares,
+  last = shares  ///< the last enumerator
 };
 
 /// A kind of picture, with its name for users.

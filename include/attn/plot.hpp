@@ -251,6 +251,9 @@ struct HeatmapGrid {
   std::vector<std::string> group_titles = {};
   /// Whether panels may differ in shape: each has axes of its own then, and places are alike.
   bool own_axes = false;
+  /// Where each panel has its range of colours, a number a panel: those of one number share theirs.
+  /// Empty = none do.
+  std::vector<std::size_t> ranges = {};
 };
 
 /// A mask by the parts that hide each cell, which may be several.

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <ctime>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,7 @@
 #include "report/text_table.hpp"
 #include "result/output_folder.hpp"
 #include "result/provenance.hpp"
+#include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
@@ -200,6 +202,9 @@ class Batch : DocumentWork {
       earlier_ = Summaries::read(options_.run.out);
       outcome_.warnings = earlier_->warnings();
     }
+    // Documents may name several kinds and splits.
+    std::ranges::move(without_effect(options_.run, !options_.run.plots.empty(), true),
+                      std::back_inserter(outcome_.warnings));
     summary_.emplace(outcome_.summary, options_.resume);
     records_.emplace(*summary_, options_.run.out, options_.run.sync);
   }

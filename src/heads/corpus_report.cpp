@@ -76,15 +76,18 @@ std::vector<double> means_by_offset(const AttentionSums& attention, std::size_t 
 
 std::string offsets_csv(const CorpusSums& sums) {
   std::string text(csv_place_columns);
-  text += ",offset,value,texts\n";
+  text += ",offset,value,standard_error,texts\n";
   for (const AttentionSums& attention : sums.attentions) {
     const auto reach = static_cast<std::ptrdiff_t>(attention.texts_by_offset.size() / 2);
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      const std::vector<double> means = means_by_offset(attention, h);
-      for (std::size_t i = 0; i < means.size(); ++i) {
+      const HeadSums& head = attention.heads[h];
+      for (std::size_t i = 0; i < head.by_offset.size(); ++i) {
+        const Moments weights{attention.texts_by_offset[i], head.by_offset[i],
+                              head.squares_by_offset[i]};
         text += csv_place(attention.name, h) + "," +
-                std::to_string(static_cast<std::ptrdiff_t>(i) - reach) + "," + in_csv(means[i]) +
-                "," + std::to_string(attention.texts_by_offset[i]) + "\n";
+                std::to_string(static_cast<std::ptrdiff_t>(i) - reach) + "," +
+                in_csv(weights.mean()) + "," + in_csv(weights.error()) + "," +
+                std::to_string(weights.count) + "\n";
       }
     }
   }

@@ -126,7 +126,10 @@ void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line
       attention.name = own.name;
       attention.heads.resize(own.values.size());
       attention.texts_by_offset.resize(offsets);
-      for (HeadSums& head : attention.heads) head.by_offset.resize(offsets);
+      for (HeadSums& head : attention.heads) {
+        head.by_offset.resize(offsets);
+        head.squares_by_offset.resize(offsets);
+      }
     }
   }
   if (!std::equal(attentions.begin(), attentions.end(), numbers.begin(), numbers.end(),
@@ -156,6 +159,7 @@ void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line
         if (!std::isfinite(own.by_offset[h][i])) continue;
         in_range = in_range && is_weight(own.by_offset[h][i]);
         head.by_offset[i].add(own.by_offset[h][i]);
+        head.squares_by_offset[i].add_square(own.by_offset[h][i]);
         if (h == 0) ++attentions[at].texts_by_offset[i];
       }
     }
@@ -231,6 +235,7 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
       }
       for (std::size_t i = 0; i < head.by_offset.size(); ++i) {
         head.by_offset[i].add(added.by_offset[i]);
+        head.squares_by_offset[i].add(added.squares_by_offset[i]);
       }
     }
   }

@@ -44,8 +44,9 @@ struct KeptText {
 struct HeadSums {
   std::array<Moments, head_statistic_count> statistics;
   std::array<std::vector<KeptText>, head_statistic_count> most;
-  std::vector<ExactSum> by_offset;  ///< of the mean weight at key − query = −reach … reach, by text
-  MapSums average;                  ///< of the weights between the first positions
+  /// Of the mean weight of a text at key − query = −reach … reach, and of its square.
+  std::vector<ExactSum> by_offset, squares_by_offset;
+  MapSums average;  ///< of the weights between the first positions
 };
 
 /// Sums of one attention over the texts.

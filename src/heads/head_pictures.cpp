@@ -426,15 +426,9 @@ void add_head_map(const HeadsOptions& options, const Tensor& places,
 
 // The shares of the parts of a text in each head's attention of the answer, means over its tokens.
 void add_shares(const HeadsOptions& options, const AnswerShareTable& table, Pictures& pictures) {
-  plot::StackedBars chart;
-  for (const std::string& part : table.parts) chart.parts.push_back(printable(part));
-  const auto means = mean_shares(table);
-  for (std::size_t layer = 0; layer < means.size(); ++layer) {
-    for (std::size_t h = 0; h < means[layer].size(); ++h)
-      chart.rows.push_back({AttentionName(table.attentions[layer]).head_name(h), means[layer][h]});
-  }
-  chart.title = translated("What the Answer Looks At");
-  chart.value_name = translated("Share of the attention of generated tokens");
+  std::vector<AttentionName> attentions;
+  for (const std::string& name : table.attentions) attentions.emplace_back(name);
+  const plot::StackedBars chart = bars_of_shares(attentions, table.parts, mean_shares(table));
   FigureOptions figure = options.plot.figure;
   if (!figure.ylabel) figure.ylabel = translated("Head");
   pictures.add("shares", draw_stacked_bars(chart, figure, options.format));

@@ -382,11 +382,17 @@ class Reading {
       tensors.push_back({"grid", seen_->grid()});
     }
     for (const auto& [name, tensor] : tensors_) tensors.push_back({name, tensor});
+    Fact::List layers;
+    for (std::size_t n = 0; outcome_.shares && n < outcome_.shares->attentions.size(); ++n)
+      layers.push_back(AttentionName(outcome_.shares->attentions[n]).layer().value_or(0));
     const bool labelled = !labels_.empty() && !labels_[0].empty();
     const Fact labels = label_facts(labels_);
     return json_text(
         object({{"format", 1},
                 {"labels", only_if(labelled, object({{"query", labels}, {"key", labels}}))},
+                {"shares", outcome_.shares
+                               ? object({{"layers", layers}, {"parts", outcome_.shares->parts}})
+                               : Fact::absent()},
                 {"tensors", tensors}}),
         JsonLayout::indented, options_.document.threads);
   }

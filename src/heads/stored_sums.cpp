@@ -51,16 +51,25 @@ std::vector<KeptText> read_kept(const JsonObject& statistic, const StoredSums& o
   return texts;
 }
 
+// Refuses a sum whose squared mean is above the mean of the squares.
+void refuse_unlike(const ExactSum& sum, const ExactSum& squares, std::uint64_t count,
+                   const std::string& place) {
+  constexpr long double rounding = 1 + 1e-9L, smallest = 1e-300L;  // squares may be lost below it
+  const long double most =
+      static_cast<long double>(count) * (squares.value() * rounding + smallest);
+  if (sum.value() * sum.value() > most) refuse(place);
+}
+
 // Refuses moments that contradict the number of texts, the kept ones or one another.
 void check(std::size_t statistic, const Moments& moments, const std::vector<KeptText>& most,
            const AttentionSums& attention, const StoredSums& of, const std::string& place) {
-  constexpr long double rounding = 1 + 1e-9L, smallest = 1e-300L;  // squares may be lost below it
   const auto count = static_cast<long double>(moments.count);
-  const long double sum = moments.sum.value(), squares = moments.squares.value();
+  const long double sum = moments.sum.value();
+  refuse_unlike(moments.sum, moments.squares, moments.count, place);
   const bool few = moments.count > of.sums.texts || most.size() > moments.count;
-  // No mean is above the largest number, and no squared mean above the mean of the squares.
+  // No mean is above the largest number.
   const bool high = !most.empty() && sum > count * most[0].value + std::abs(sum) * 1e-9L;
-  if (few || high || sum * sum > count * (squares * rounding + smallest)) refuse(place);
+  if (few || high) refuse(place);
   if (!of.sums.in_range || moments.count == 0) return;
   const auto wrong = [&](const KeptText& text) { return !is_in_range(statistic, text.value); };
   if (!is_in_range(statistic, moments.mean()) || std::any_of(most.begin(), most.end(), wrong)) {
@@ -104,6 +113,15 @@ HeadSums read_head(const JsonObject& stored, const AttentionSums& attention, con
   if (head.by_offset.size() != attention.texts_by_offset.size()) {
     refuse(stored.place("by_offset"));
   }
+  stored.each("squares_by_offset", [&](const JsonValue& value, const std::string& place) {
+    const std::size_t at = head.squares_by_offset.size();
+    if (at == head.by_offset.size()) refuse(place);
+    head.squares_by_offset.push_back(sum_of(value, place));
+    refuse_unlike(head.by_offset[at], head.squares_by_offset[at], attention.texts_by_offset[at],
+                  place);
+  });
+  if (head.squares_by_offset.size() != head.by_offset.size())
+    refuse(stored.place("squares_by_offset"));
   const std::size_t positions = attention.texts_by_position.size();
   head.average = MapSums(positions);
   if (positions == 0) return head;
@@ -195,7 +213,7 @@ PatchSums read_patches(const JsonObject& stored, const StoredSums& of) {
 }
 
 // Files of other formats are refused before any member is read.
-constexpr std::size_t format = 2;
+constexpr std::size_t format = 3;
 
 // The text with its checksum in place of the zeros that it was computed with.
 constexpr std::string_view checksum_start = "\"checksum\": \"";
@@ -244,6 +262,7 @@ std::string sums_text(const StoredSums& stored) {
                                                          {"most", list_of(head.most[at], kept)}})});
     }
     members.push_back({"by_offset", list_of(head.by_offset, exact)});
+    members.push_back({"squares_by_offset", list_of(head.squares_by_offset, exact)});
     const std::vector<WeightSum>& cells = head.average.cells();
     members.push_back({"average", only_if(!cells.empty(), list_of(cells, [](const WeightSum& sum) {
                          return Fact(sum.text());

@@ -127,37 +127,44 @@ struct CardFacts {
       even.add(chances.values<double>().data() + i * length);
     }
     std::vector<double> of_head = own.means();
+    std::vector<double> errors(of_head.size(), std::numeric_limits<double>::quiet_NaN());
     const std::vector<double> of_chance = even.means();
-    if (of_corpus) take_offsets(*drawing.corpus, drawing.of[0].map.name, head, of_head);
+    if (of_corpus) take_offsets(*drawing.corpus, drawing.of[0].map.name, head, of_head, errors);
     // Later keys only where any has weight.
     const bool later = std::any_of(of_chance.begin() + static_cast<std::ptrdiff_t>(reach) + 1,
                                    of_chance.end(), [](double mean) { return mean > 0; });
     std::vector<double> numbers;
     for (std::size_t i = 0; i <= (later ? 2 * reach : reach); ++i) {
       const std::size_t at = later ? i : reach - i;
-      numbers.insert(numbers.end(), {of_head[at], of_chance[at]});
+      numbers.push_back(of_head[at]);
+      if (of_corpus) numbers.push_back(errors[at]);
+      numbers.push_back(of_chance[at]);
       const auto offset = static_cast<std::ptrdiff_t>(at) - static_cast<std::ptrdiff_t>(reach);
       distances.query_labels.push_back(std::to_string(later ? offset : -offset));
     }
-    const std::size_t rows = numbers.size() / 2;
-    distances.weights = Tensor({rows, 2}, std::move(numbers));
-    distances.key_labels = {
-        of_corpus ? translated_count(texts, "{1} text", "{1} texts") : translated("this head"),
-        translated("chance")};
+    const std::size_t rows = distances.query_labels.size(), columns = numbers.size() / rows;
+    distances.weights = Tensor({rows, columns}, std::move(numbers));
+    distances.key_labels = {of_corpus ? translated_count(texts, "{1} text", "{1} texts")
+                                      : translated("this head")};
+    if (of_corpus) distances.key_labels.emplace_back("standard_error");
+    distances.key_labels.push_back(translated("chance"));
     distances.title = later ? translated("Key Position − Query Position")
                             : translated("Query Position − Key Position");
   }
 
-  // Mean weights over a corpus in the place of those of one text.
+  // Mean weights over a corpus, and their standard errors, in the place of those of one text.
   static void take_offsets(const CorpusTables& corpus, const AttentionName& name, std::size_t head,
-                           std::vector<double>& means) {
+                           std::vector<double>& means, std::vector<double>& errors) {
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
     const auto reach = static_cast<std::ptrdiff_t>(means.size() / 2);
+    const bool has_errors = !corpus.offsets.empty() && corpus.offsets[0].size() > 6 &&
+                            corpus.offsets[0][5] == "standard_error";
     for (const std::vector<std::string>& line : lines_of(corpus.offsets, name, head)) {
       const double offset = number_in(line[3]).value_or(static_cast<double>(means.size()));
       const auto at = static_cast<std::ptrdiff_t>(offset) + reach;
       if (at < 0 || at >= static_cast<std::ptrdiff_t>(means.size())) continue;
-      means[static_cast<std::size_t>(at)] =
-          number_in(line[4]).value_or(std::numeric_limits<double>::quiet_NaN());
+      means[static_cast<std::size_t>(at)] = number_in(line[4]).value_or(none);
+      if (has_errors) errors[static_cast<std::size_t>(at)] = number_in(line[5]).value_or(none);
     }
   }
 };

@@ -53,6 +53,9 @@ struct DrawnSplits {
 };
 
 struct DrawnPanels;
+namespace plot {
+struct StackedBars;
+}
 
 /// Lines of comma-separated values, the first with the names of the columns.
 using CorpusTable = std::vector<std::vector<std::string>>;
@@ -76,6 +79,7 @@ struct Drawing {
   DrawnSplits split = {};                           ///< of pictures of parts
   std::shared_ptr<const DrawnPanels> panels = {};   ///< of a figure
   std::shared_ptr<const CorpusTables> corpus = {};  ///< of a card
+  std::shared_ptr<const plot::StackedBars> shares = {};
 };
 
 /// A panel of a figure, with what is drawn in it.
@@ -128,6 +132,15 @@ Picture draw_parts(const Drawing& drawing);
 Picture draw_part_bars(const Drawing& drawing);
 Picture draw_part_path(const Drawing& drawing);
 Picture draw_contributions(const Drawing& drawing);
+Picture draw_shares(const Drawing& drawing);
+
+/// A bar for each head of each attention, with its mean shares of the parts of a text.
+plot::StackedBars bars_of_shares(const std::vector<AttentionName>& attentions,
+                                 const std::vector<std::string>& parts,
+                                 const std::vector<std::vector<std::vector<double>>>& means);
+/// Such bars of the shares of an answer in a result. Throws Error(input) that names its file if
+/// there are none.
+plot::StackedBars bars_of_shares(ResultReader& file);
 
 /// The map with one row for each sample and head, [B,H,1,Lk]: that of the query which an overlay
 /// shows, named by its label, or the mean of several.

@@ -170,7 +170,13 @@ constexpr auto rows = std::to_array<PictureKind>(
        1, 1, false},
       Shows::weights,
       Unit::attention,
-      draw_card}});
+      draw_card},
+     {{PlotKind::shares, "shares",
+       to_translate("what generated tokens look at, parts of the text as bars of each head"), 1, 1,
+       false},
+      Shows::shares,
+      Unit::run,
+      draw_shares}});
 
 constexpr bool has_a_row_for_each_kind() {
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -31,6 +31,7 @@ struct PictureKind {
     score_split,
     logit_split,
     split,  ///< of a score or else of a logit
+    shares,
     panels,
   } shows;
   /// Part of a run that one picture shows: one attention, an attention in all layers of a stack,
@@ -51,6 +52,9 @@ const PictureKind& picture_kind(PlotKind kind) noexcept;
 
 /// Extension of a picture's file, ".svg".
 std::string extension(PictureFormat format);
+
+/// The warning of a resolution that was asked for and that a format without pixels has no use for.
+std::optional<std::string> resolution_without_effect(const PlotRequest& request);
 
 /// Picture of a run: its file's name without the extension, and the attentions that it shows.
 struct NamedPicture {

@@ -30,7 +30,7 @@ constexpr Kinds of(std::initializer_list<PlotKind> kinds) {
 
 constexpr Kinds every = of({last}) * 2 - 1;
 constexpr Kinds sizes = of({dimensions, shapes});
-constexpr Kinds splits = of({parts, bars, path, contributions});
+constexpr Kinds splits = of({parts, bars, path, contributions, shares});
 constexpr Kinds encodings = of({positions, curves});
 constexpr Kinds sheets = of({figure});  // whose panels have options of their own
 constexpr Kinds composed = sheets | of({card});
@@ -79,7 +79,7 @@ constexpr auto option_rows = std::to_array<Row>({
      tensors & ~of({mask, stages})},
     {{"MapSelection::chosen_samples"},
      [](Chosen r) { return r.sample != 0 || r.maps.selection.chosen_samples; },
-     tensors | splits},
+     tensors | (splits & ~of({shares}))},
     {{"MapSelection::chosen_samples", "mean, max"},
      [](Chosen r) { return samples_together(r.maps.selection); },
      tensors & ~of({mask, overlay})},
@@ -199,7 +199,7 @@ constexpr auto option_rows = std::to_array<Row>({
     // Every figure.
     {{"FigureOptions::style"},
      figure_differs<&FigureOptions::style>,
-     every & ~(of({shapes, curves, bars, path}) | composed)},
+     every & ~(of({shapes, curves, bars, path, shares}) | composed)},
     {{"FigureOptions::exact_size"}, figure_differs<&FigureOptions::exact_size>, every},
     {{"FigureOptions::figsize"}, figure_differs<&FigureOptions::figsize>, every},
     {{"FigureOptions::dpi"}, figure_differs<&FigureOptions::dpi>, every},
@@ -275,6 +275,17 @@ std::optional<Error> option_without_effect(const PlotRequest& request) {
 
 }  // namespace
 
+std::optional<std::string> resolution_without_effect(const PlotRequest& request) {
+  const FigureOptions& figure = request.options.figure;
+  // Presets have a resolution, which nobody asked for.
+  if (request.format == PictureFormat::png || figure.exact_size ||
+      figure.dpi == FigureOptions().dpi) {
+    return std::nullopt;
+  }
+  return translated("{1} has no effect: an SVG or a PDF has lines in place of pixels",
+                    "FigureOptions::dpi");
+}
+
 void check_options(const PlotRequest& request) {
   if (const auto error = option_without_effect(request)) throw Error(*error);
   using namespace honoured;
@@ -302,6 +313,8 @@ std::vector<std::string> options_without_effect(const PlotRequest& request,
   const bool several = side_by_side(request.maps.selection);
   if (const auto error = option_without_effect(request); error && !kinds.empty())
     warnings.push_back(error->problem());
+  if (auto warning = resolution_without_effect(request); warning && !kinds.empty())
+    warnings.push_back(std::move(*warning));
   for (const honoured::Row& row : honoured::option_rows) {
     const honoured::Kinds all = row.kinds | (several ? row.of_several : row.of_one);
     const bool has_effect = std::ranges::any_of(

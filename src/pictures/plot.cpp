@@ -21,6 +21,7 @@
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "plot/numbers/ticks.hpp"
+#include "plot/parts.hpp"
 #include "report/facts.hpp"
 #include "result/output_folder.hpp"
 #include "result/provenance.hpp"
@@ -248,6 +249,11 @@ std::vector<std::string> read_maps(const PlotRequest& request,
       drawing.of.emplace_back().map.file = file->name();
       drawing.split = read_splits(*file, request.sample, kind);
       break;
+    case Shows::shares:
+      if (file->is_document()) throw not_a_result(file->name());
+      drawing.of.emplace_back().map.file = file->name();
+      drawing.shares = std::make_shared<const plot::StackedBars>(bars_of_shares(*file));
+      break;
     case Shows::panels:  // of which each is read by itself
       break;
   }
@@ -414,6 +420,7 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
     if (kind.info.most_files == 1 && !drawing.of.empty())
       add_choice_warnings(drawing.of[0], drawing, kind, warnings);
     const PlotKind drawn = kind.info.kind;
+    if (auto warning = resolution_without_effect(request)) warnings.push_back(std::move(*warning));
     if (request.options.threshold > 0 && drawn != PlotKind::lines && drawn != PlotKind::arcs) {
       warnings.push_back(translated("values below PlotOptions::threshold {1} are left blank",
                                     plot::short_number(request.options.threshold)));

@@ -328,6 +328,60 @@ Picture draw_part_path(const Drawing& drawing) {
   return draw_path(graph, drawing.options.figure, drawing.format);
 }
 
+plot::StackedBars bars_of_shares(const std::vector<AttentionName>& attentions,
+                                 const std::vector<std::string>& parts,
+                                 const std::vector<std::vector<std::vector<double>>>& means) {
+  plot::StackedBars chart;
+  for (const std::string& part : parts) chart.parts.push_back(printable(part));
+  for (std::size_t n = 0; n < means.size(); ++n) {
+    for (std::size_t h = 0; h < means[n].size(); ++h)
+      chart.rows.push_back({attentions[n].head_name(h), means[n][h]});
+  }
+  chart.title = translated("What the Answer Looks At");
+  chart.value_name = translated("Share of the attention of generated tokens");
+  return chart;
+}
+
+plot::StackedBars bars_of_shares(ResultReader& file) {
+  const std::vector<std::string> layers = file.names_of_shares("layers");
+  const std::vector<std::string> parts = file.names_of_shares("parts");
+  const Tensor shares = layers.empty() ? Tensor() : file.numbers("shares");
+  const Shape shape = shares ? shares.shape() : Shape();
+  constexpr std::size_t axes = 4;  // layers, heads, tokens and parts, behind samples
+  if (shape.size() < axes || shape[shape.size() - axes] != layers.size() ||
+      shape.back() != parts.size()) {
+    throw input_error(translated("the result holds no shares of an answer"), file.name(),
+                      translated("generate one from a text whose \"parts\" the document names"));
+  }
+  const std::size_t heads = shape[shape.size() - 3], tokens = shape[shape.size() - 2];
+  const Tensor converted = shares.converted(DType::float64);
+  const auto numbers = converted.values<double>();
+  std::vector<AttentionName> attentions;
+  for (const std::string& layer : layers) attentions.emplace_back("layers." + layer + ".self");
+  std::vector<std::vector<std::vector<double>>> means(
+      layers.size(), std::vector<std::vector<double>>(heads, std::vector<double>(parts.size())));
+  // Answers of several lengths have zeros behind their ends.
+  std::vector<double> counts(layers.size() * heads);
+  for (std::size_t row = 0; row < numbers.size() / parts.size(); ++row) {
+    const auto own = numbers.subspan(row * parts.size(), parts.size());
+    if (std::ranges::all_of(own, [](double share) { return share == 0; })) continue;
+    const std::size_t at = row / tokens % (layers.size() * heads);
+    ++counts[at];
+    for (std::size_t part = 0; part < parts.size(); ++part)
+      means[at / heads][at % heads][part] += own[part];
+  }
+  for (std::size_t at = 0; at < counts.size(); ++at) {
+    for (double& sum : means[at / heads][at % heads]) sum /= std::max(1.0, counts[at]);
+  }
+  return bars_of_shares(attentions, parts, means);
+}
+
+Picture draw_shares(const Drawing& drawing) {
+  FigureOptions figure = drawing.options.figure;
+  if (!figure.ylabel) figure.ylabel = translated("Head");
+  return plot::draw_stacked_bars(*drawing.shares, figure, drawing.format);
+}
+
 Picture draw_contributions(const Drawing& drawing) {
   const LogitSplit& split = logit_in(drawing);
   // Attentions with their layers, and the contributions in each of the columns: heads by their

@@ -21,7 +21,8 @@ struct Stage {
   std::string title;
   std::string caption;
   Tensor tensor;
-  bool hides = false;  ///< whether the mask has been applied
+  bool hides = false;     ///< whether the mask has been applied
+  std::size_t range = 1;  ///< of its colours: scores before the scale and weights have their own
 };
 
 // A number as in a formula: "−10⁹" for -1e9.
@@ -68,6 +69,7 @@ std::vector<Stage> stages_of(const DrawnMap& drawn) {
   const bool scaled = formulas.scale && *formulas.scale != 1 && *formulas.scale != 0;
   if (scaled) {
     all.push_back({translated("Scores"), formulas.score, divided(map.scores, *formulas.scale)});
+    all.back().range = 0;
     const std::string by = with_digits(*formulas.scale, 4);
     all.push_back(
         {translated("Scaled"),
@@ -93,7 +95,7 @@ std::vector<Stage> stages_of(const DrawnMap& drawn) {
   all.push_back(
       {translated("Weights"),
        formulas.sinks ? "exp(s) / (exp(sink) + Σ exp(s))" : "softmax(s) = exp(s) / Σ exp(s)",
-       map.numbers, true});
+       map.numbers, true, 2});
   return all;
 }
 
@@ -155,6 +157,8 @@ HeatmapGrid stages_grid(const DrawnMap& drawn, const SelectedMap& selected) {
                         : translated("{1}: {2}", places[row].title, stage.title);
       panel.any_numbers = !weights;
       if (row + 1 == grid.rows) panel.caption = stage.caption;
+      constexpr std::size_t ranges_a_row = 3;
+      grid.ranges.push_back(ranges_a_row * row + stage.range);
       grid.panels.push_back(std::move(panel));
     }
   }

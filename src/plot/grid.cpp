@@ -173,7 +173,12 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
   for (const Heatmap& panel : grid.panels) whole.emplace_back(panel, "weights");
   if (each_panel_its_range()) {
     for (std::size_t i = 0; i < whole.size(); ++i) {
-      scales_.push_back(colour_scale({&whole[i], 1}, !grid_.panels[i].any_numbers, options.colors,
+      std::vector<Matrix> alike;
+      for (std::size_t k = 0; k < grid_.ranges.size(); ++k) {
+        if (grid_.ranges[k] == grid_.ranges[i]) alike.push_back(whole[k]);
+      }
+      scales_.push_back(colour_scale(alike.empty() ? std::span(&whole[i], 1) : std::span(alike),
+                                     !grid_.panels[i].any_numbers, options.colors,
                                      options.figure));
     }
   } else {

@@ -98,6 +98,9 @@ class ResultReader {
   std::string text_of_logit(const char* member, std::size_t text) const;
   /// Texts of one sample under a key of a result, such as "tokens"; empty if there are none.
   std::vector<std::string> texts(const std::string& member, std::size_t sample) const;
+  /// Numbers of the "layers", or names of the "parts", along the axes of the shares of an answer;
+  /// empty if a result holds none.
+  std::vector<std::string> names_of_shares(const std::string& axis) const;
 
   std::string title() const;
   /// The kind of attention that a result of this program states.

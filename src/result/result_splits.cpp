@@ -208,6 +208,20 @@ std::vector<std::string> ResultReader::texts(const std::string& member, std::siz
   return texts;
 }
 
+std::vector<std::string> ResultReader::names_of_shares(const std::string& axis) const {
+  const JsonValue* const shares = root_.find("shares");
+  if (shares == nullptr || !shares->is(JsonValue::Type::object)) return {};
+  const JsonValue* const list = shares->find(axis);
+  if (list == nullptr || !list->is(JsonValue::Type::array)) return {};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const JsonValue& name = list->element(i);
+    if (name.is(JsonValue::Type::string)) names.push_back(name.string());
+    if (name.is_integer()) names.push_back(std::to_string(name.integer()));
+  }
+  return names;
+}
+
 std::string ResultReader::text_of_logit(const char* member, std::size_t text) const {
   const TextMember of(root_, "contribution", text);
   const JsonValue* const written = of.object != nullptr ? of.object->find(member) : nullptr;

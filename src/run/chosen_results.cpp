@@ -48,6 +48,7 @@ const char* lacking_split(PlotKind kind, const WhyOptions& why) {
     case Shows::sizes:
     case Shows::positions:
     case Shows::steps:
+    case Shows::shares:
     case Shows::panels:
       break;
   }

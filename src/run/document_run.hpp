@@ -28,6 +28,10 @@ namespace attn {
 /// that have no meaning for the plan.
 std::vector<PlotKind> choose_results(const RunOptions& options, Plan& plan);
 
+/// Warnings of options of pictures that none of the pictures of a run honours; of several kinds a
+/// comparison is drawn too, and splits show what is chosen of the weights.
+std::vector<std::string> without_effect(const RunOptions& options, bool several_kinds, bool splits);
+
 /// Whether a tensor of that name says which keys are seen: "allowed", "self.allowed".
 bool holds_seen_keys(std::string_view tensor);
 

@@ -52,7 +52,8 @@ void answer(const std::vector<std::unique_ptr<KindRun>>& runs, const RunOptions&
   json.finish();
 }
 
-// Warnings of options of pictures that none of the pictures honours.
+}  // namespace
+
 std::vector<std::string> without_effect(const RunOptions& options, bool several_kinds,
                                         bool splits) {
   if (options.most_weights_for_heatmap == 0) return {};
@@ -76,6 +77,8 @@ std::vector<std::string> without_effect(const RunOptions& options, bool several_
   }
   return warnings;
 }
+
+namespace {
 
 // The kinds of a document on their way from the request to files, each step for all of them.
 class DocumentRuns {

@@ -84,6 +84,9 @@ TEST_CASE("flags of pictures that change nothing of what is drawn are told") {
   CHECK(told({"--plots", "none", "--show", "--cmap", "Blues"}) == "");
   CHECK(told({"--plots", "heatmap", "--annotate", "off", "--annotate-format", ".3f"}) ==
         warning + "--annotate-format has no effect: the cells have no values\n");
+  CHECK(told({"--plots", "heatmap", "--format", "svg", "--dpi", "100"}) ==
+        warning + "--dpi has no effect: an SVG or a PDF has lines in place of pixels\n");
+  CHECK(told({"--plots", "heatmap", "--format", "svg", "--preset", "slide"}) == "");
   CHECK(told({"--plots", "heatmap", "--colorbar", "off", "--colorbar-label", "Weight"}) ==
         warning + "--colorbar-label has no effect: there is no bar of colours\n");
   CHECK(told({"--plots", "none", "--head", "all"}) ==
@@ -98,8 +101,15 @@ TEST_CASE("flags of pictures that change nothing of what is drawn are told") {
             .errors ==
         "attn-cli: --colorbar-label has no effect: there is no bar of colours\n"
         "  where: --colorbar-label\n  help:  leave it out, or --colorbar off\n");
-  CHECK(attn_cli({"plot", "heatmap", "r", "--top", "2", "--out", "x.pdf"}, folder.path()).errors ==
-        warning + "--top 2 leaves nothing out: there are 2 keys\n");
+  CHECK(attn_cli({"plot", "heatmap", "r", "--top", "2", "--dpi", "90", "--out", "x.pdf"},
+                 folder.path())
+            .errors == warning + "--top 2 leaves nothing out: there are 2 keys\n" + warning +
+                           "--dpi has no effect: an SVG or a PDF has lines in place of pixels\n");
+  folder.write("batch/d.json", document);
+  CHECK(attn_cli({"batch", "batch", "--plots", "none", "--font-scale", "2", "--out", "b"},
+                 folder.path())
+            .errors.find(warning + "--font-scale has no effect: no picture is drawn\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("a head that is not meant, an empty text and bins that reduce nothing are told") {

@@ -395,11 +395,42 @@ TEST_CASE("a card says where a head looks beside chance, over a corpus with its 
   const std::string many = card({"--corpus", "corpus"});
   CHECK(many.find(" \u00b1 ") != std::string::npos);
   CHECK(many.find(" of its weight in 2 texts; by chance 0.") != std::string::npos);
+  CHECK(one.find("Bands: one standard error") == std::string::npos);
+  CHECK(many.find("Bands: one standard error on both sides.") != std::string::npos);
   CHECK(refused_with(4,
                      {"plot", "card", "r", "--layers", "1", "--head", "1", "--corpus", "none",
                       "--out", "c.svg"},
                      folder.path())
             .find("none/heads.csv") != std::string::npos);
+}
+
+TEST_CASE("shares of an answer are drawn from a result of heads and of run as heads draws them") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> asked{"--model",    std::string(ATTN_DATA) + "/speeches",
+                                       "--text",     "The peace of the world. The peace of the",
+                                       "--generate", "3",
+                                       "--parts",    "start=0:9",
+                                       "--dpi",      "72"};
+  const auto ask = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), asked.begin(), asked.end());
+    words.insert(words.end(), more.begin(), more.end());
+    CHECK(attn_cli(words, folder.path()).exit_code == 0);
+  };
+  ask({"heads"}, {"--plots", "all", "--out", "h", "--quiet"});
+  CHECK(
+      attn_cli({"plot", "shares", "h", "--dpi", "72", "--out", "s.png"}, folder.path()).exit_code ==
+      0);
+  CHECK(read_text(folder / "s.png") == read_text(folder / "h/shares.png"));
+  ask({"run"}, {"--plots", "none", "--out", "r", "--quiet"});
+  CHECK(
+      attn_cli({"plot", "shares", "r", "--dpi", "72", "--out", "r.png"}, folder.path()).exit_code ==
+      0);
+  CHECK(read_text(folder / "r.png") == read_text(folder / "s.png"));
+  folder.write("w.json", R"({"weights":[[1]]})");
+  CHECK(refused_with(3, {"plot", "shares", "w.json", "--out", "w.png"}, folder.path()) ==
+        "attn-cli: the result holds no shares of an answer\n"
+        "  where: w.json\n"
+        "  help:  generate one from a text whose \"parts\" the document names\n");
 }
 
 TEST_CASE("curves of weights are named by their keys, and those of positions by dimensions") {

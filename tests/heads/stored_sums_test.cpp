@@ -110,8 +110,8 @@ TEST_CASE("warnings are kept once, with their first text, in whatever order text
 }
 
 TEST_CASE("sums of another version are refused, whatever they hold") {
-  for (const char* format : {"1", "3"}) {
-    CHECK(error_of(edited(text(sums()), "\"format\": 2", std::string("\"format\": ") + format)) ==
+  for (const char* format : {"1", "2"}) {
+    CHECK(error_of(edited(text(sums()), "\"format\": 3", std::string("\"format\": ") + format)) ==
           "the sums are those of another version of the program\n  where: /format\n"
           "  help:  start again without the file, or with another folder");
   }
@@ -173,6 +173,14 @@ TEST_CASE("sums that no texts have are refused, whatever their checksum") {
   CHECK(positions("3") == impossible("/attentions/0/heads/0/average/1"));
   CHECK(error("\"sum\": \"+33:40000\"", "\"sum\": \"+33:80000\"") ==
         impossible("/attentions/0/heads/0/previous"));
+  // No squared mean is above the mean of the squares.
+  const std::string key = "\"squares_by_offset\": ";
+  const std::size_t from = whole.find('"', whole.find(key) + key.size());
+  const std::string first = whole.substr(from, whole.find('"', from + 1) + 1 - from);
+  REQUIRE(first.size() > 3);
+  const std::string list = whole.substr(whole.find(key), from + first.size() - whole.find(key));
+  CHECK(error(list, list.substr(0, list.size() - first.size()) + "\"0\"") ==
+        impossible("/attentions/0/heads/0/squares_by_offset/0"));
 }
 
 TEST_CASE("a mean weight that is no weight is refused unless the texts had it") {

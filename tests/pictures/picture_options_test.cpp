@@ -153,6 +153,9 @@ class Inputs {
                                   R"(],"tensors":{)" + splits + "}}");
     folder_.write("sizes.json", R"({"shapes":{"query":[2,3,4],"key":[2,5,4],"value":[2,5,6],)"
                                 R"("output":[2,3,6],"weights":[2,3,5]}})");
+    folder_.write("shares.json", R"({"format":1,"shares":{"layers":[0,2],"parts":["a","b"]},)"
+                                 R"("tensors":{"shares":)" +
+                                     numbers({2, 3, 4, 2}, 51) + "}}");
     std::filesystem::create_directory(folder_ / "corpus");
     folder_.write("corpus/heads.csv",
                   "layer,stack,head,statistic,value,standard_error,deviation,texts\n"
@@ -189,6 +192,9 @@ class Inputs {
       case PlotKind::path:
       case PlotKind::contributions:
         request.input = folder_ / "why.json";
+        break;
+      case PlotKind::shares:
+        request.input = folder_ / "shares.json";
         break;
       case PlotKind::comparison:
       case PlotKind::difference:

@@ -180,6 +180,22 @@ TEST_CASE("a row of few panels is wrapped where the width alone is given and nam
   CHECK(rows(4, 3.25, 2) == 1);
 }
 
+TEST_CASE("panels of one number share a range of colours where each has its own") {
+  auto grid = grid_of(1, 2);
+  grid.panels[1].weights = Tensor({4, 4}, std::vector<double>(16, 100.0));
+  for (Heatmap& panel : grid.panels) panel.any_numbers = true;
+  GridOptions options = small();
+  options.colors.range.scope = ColorRange::Scope::panel;
+  const auto hundreds = [&] {
+    const Picture picture = draw_grid(grid, options, PictureFormat::svg);
+    return std::ranges::count(picture.texts, std::string("100"), &PictureText::text);
+  };
+  grid.ranges = {0, 1};
+  const auto apart = hundreds();
+  grid.ranges = {0, 0};
+  CHECK(hundreds() == apart + 1);
+}
+
 TEST_CASE("titles that do not match the columns are refused") {
   GridOptions options;
   options.titles = {"a", "b", "c"};
