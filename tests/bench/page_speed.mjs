@@ -7,7 +7,7 @@
 // VIEW_TOOLS is the folder into which tests/view/page/run installs its tools. The pages are an empty one, one of 12 × 12 maps of 512²
 // cells, and one of 100 000 tokens; with a folder of GPT-2's size (tests/bench/make_checkpoint gpt2) also --effects of 50 tokens.
 // "Usable" is the time from the start of the navigation until map and thumbnails are drawn; that of a click is what Event Timing
-// gives, from the input to the next picture, in steps of 8 ms.
+// gives, from the input to the next picture, in steps of 8 ms; that of a head's map ends with the frame in which it is drawn.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -35,7 +35,15 @@ function made(name, document, ...flags) {
 async function used(browser, name, address) {
   const page = await browser.newPage({ viewport: { width: 1366, height: 768 } });
   await page.addInitScript(() => {
-    window.took = { usable: 0, clicks: [] };
+    window.took = { usable: 0, clicks: [], maps: [] };
+    let pressed = 0;
+    document.addEventListener('pointerdown', (event) => { pressed = event.timeStamp; }, true);
+    document.addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
+      if (!pressed || document.getElementById('attention').ariaBusy !== 'false') return;
+      const from = pressed;
+      pressed = 0;
+      requestAnimationFrame(() => setTimeout(() => window.took.maps.push(Math.round(performance.now() - from)), 0));
+    }).observe(document.getElementById('attention'), { attributeFilter: ['aria-busy'] }));
     const watch = setInterval(() => {
       if (document.body?.dataset.thumbnails !== 'drawn' || document.getElementById('attention').ariaBusy !== 'false') return;
       window.took.usable = performance.now();
@@ -60,8 +68,8 @@ async function used(browser, name, address) {
     await heads.nth((step * 29) % count).click();
     await page.waitForTimeout(400);
   }
-  const { usable, clicks } = await page.evaluate(() => window.took);
-  console.log(`${name}: usable after ${(usable / 1000).toFixed(2)} s; clicks ${clicks.length ? `${clicks.join(', ')} ms, others under 16 ms` : 'under 16 ms'}`);
+  const { usable, clicks, maps } = await page.evaluate(() => window.took);
+  console.log(`${name}: usable after ${(usable / 1000).toFixed(2)} s; clicks ${clicks.length ? `${clicks.join(', ')} ms, others under 16 ms` : 'under 16 ms'}; maps of heads ${maps.slice(-5).join(', ')} ms`);
   await page.close();
 }
 

@@ -279,30 +279,22 @@ function addressValue(name, text, first) {
   return Number.isFinite(value) && value >= 0 ? value : first;
 }
 
-/** The time at which the address is written after what changes many times a second. */
-const addressTimer = { waiting: 0, frame: 0 };
+/** Milliseconds without a change before the address is written. */
+const ADDRESS_PAUSE = 120;
 
-/** Shows the present choice in the address when it has not changed for a moment: browsers bound how often. */
+/** 0 = the address tells the present choice. */
+const addressTimer = { waiting: 0 };
+
+/** Shows the present choice in the address after a pause: browsers bound how often, and what was chosen is drawn first. */
 function writeAddressSoon() {
   clearTimeout(addressTimer.waiting);
-  addressTimer.waiting = window.setTimeout(writeAddress, 250);
-}
-
-/** Shows the present choice in the address when what was chosen has been drawn, which comes first. */
-function writeAddressThen() {
-  cancelAnimationFrame(addressTimer.frame);
-  addressTimer.frame = requestAnimationFrame(() => {
-    addressTimer.frame = 0;
-    clearTimeout(addressTimer.waiting);
-    addressTimer.waiting = window.setTimeout(writeAddress, 0);
-  });
+  addressTimer.waiting = window.setTimeout(writeAddress, ADDRESS_PAUSE);
 }
 
 /** Shows the present choice in the address, without a new entry in the history. */
 function writeAddress() {
   clearTimeout(addressTimer.waiting);
-  cancelAnimationFrame(addressTimer.frame);
-  [addressTimer.waiting, addressTimer.frame] = [0, 0];
+  addressTimer.waiting = 0;
   // A page within another one, as notebooks have it, has no address of its own.
   if (location.protocol === 'about:') return;
   const address = addressOf(page.choice, page.view.language);

@@ -177,38 +177,37 @@ function paintedRaster(shown, scale, layout, ratio) {
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   const hidden = pixelOf(scale.map.hidden);
-  const pooled = width < layout.columns || height < layout.rows;
-  for (let y = 0; y < height; ++y) {
-    for (let x = 0; x < width; ++x) {
-      const at = pooled
-        ? largestCell(shown, layout, [x, y, width, height])
-        : (layout.row + y) * shown.keys.length + layout.column + x;
-      pixels[y * width + x] = pixelOfCell(shown, scale, at, hidden);
-    }
-  }
+  const cells = cellsOfPixels(shown, layout, width, height);
+  cells.forEach((cell, at) => { pixels[at] = pixelOfCell(shown, scale, cell, hidden); });
   context.putImageData(image, 0, 0);
   return picture;
 }
 
 /**
+ * The cell that each pixel shows: the largest of those that fall on it, as far as they are seen.
  * @param {ShownMap} shown
  * @param {MapLayout} layout
- * @param {[x: number, y: number, width: number, height: number]} pixel and how many there are
+ * @param {number} width pixels, at most as many as columns
+ * @param {number} height
  */
-function largestCell(shown, layout, [x, y, width, height]) {
-  const columns = shown.keys.length;
-  const fromRow = layout.row + Math.floor((y * layout.rows) / height);
-  const endRow = layout.row + Math.floor(((y + 1) * layout.rows) / height);
-  const fromColumn = layout.column + Math.floor((x * layout.columns) / width);
-  const endColumn = layout.column + Math.floor(((x + 1) * layout.columns) / width);
-  let best = fromRow * columns + fromColumn;
-  let largest = -1;
-  for (let row = fromRow; row < endRow; ++row) {
-    for (let at = row * columns + fromColumn, end = row * columns + endColumn; at < end; ++at) {
-      const value = Math.abs(shown.values[at] ?? 0);
-      if (value > largest && !shown.hidden?.[at] && !shown.faint?.[at]) {
-        largest = value;
-        best = at;
+function cellsOfPixels({ values, hidden, faint, keys }, layout, width, height) {
+  const firstOf = (/** @type {number} */ pixel, /** @type {number} */ pixels, /** @type {number} */ cells) => Math.floor((pixel * cells) / pixels);
+  const pixelOfColumn = new Uint32Array(layout.columns);
+  for (let x = 0; x < width; ++x) pixelOfColumn.fill(x, firstOf(x, width, layout.columns), firstOf(x + 1, width, layout.columns));
+  const best = new Uint32Array(width * height);
+  const largest = new Float64Array(width);
+  for (let y = 0; y < height; ++y) {
+    const [from, end] = [firstOf(y, height, layout.rows), firstOf(y + 1, height, layout.rows)];
+    for (let x = 0; x < width; ++x) best[y * width + x] = (layout.row + from) * keys.length + layout.column + firstOf(x, width, layout.columns);
+    largest.fill(-1);
+    for (let row = from; row < end; ++row) {
+      const start = (layout.row + row) * keys.length + layout.column;
+      for (let column = 0; column < layout.columns; ++column) {
+        const [at, x] = [start + column, pixelOfColumn[column] ?? 0];
+        const value = Math.abs(values[at] ?? 0);
+        if (!(value > (largest[x] ?? 0)) || hidden?.[at] || faint?.[at]) continue;
+        largest[x] = value;
+        best[y * width + x] = at;
       }
     }
   }

@@ -195,7 +195,7 @@ function listenToMap() {
   box.addEventListener('pointermove', (event) => {
     const point = pointOf(event);
     const before = held.get(event.pointerId);
-    if (!before) return pointAt(placeAt(point.x, point.y));
+    if (!before) return pointAtSoon(placeAt(point.x, point.y));
     if (held.size === 2) {
       const other = [...held].find(([id]) => id !== event.pointerId)?.[1] ?? point;
       const spread = (/** @type {{x: number, y: number}} */ at) => Math.hypot(at.x - other.x, at.y - other.y);
@@ -248,11 +248,25 @@ function isNarrow() {
 /** Number of the strongest keys in the list. */
 const LISTED_KEYS = 10;
 
+/** The frame that will show the place at the pointer; 0 = it is shown. */
+const pointing = { frame: 0 };
+
+/**
+ * Sets the place that the reader points at with the next frame: a pointer tells of more places than there are frames.
+ * @param {Cursor | null} cursor
+ */
+function pointAtSoon(cursor) {
+  cancelAnimationFrame(pointing.frame);
+  pointing.frame = requestAnimationFrame(() => pointAt(cursor));
+}
+
 /**
  * Sets the place that the reader points at; null = none.
  * @param {Cursor | null} cursor
  */
 function pointAt(cursor) {
+  cancelAnimationFrame(pointing.frame);
+  pointing.frame = 0;
   const same = cursor === page.cursor || (cursor && page.cursor && cursor.row === page.cursor.row &&
     cursor.column === page.cursor.column && cursor.query === page.cursor.query);
   if (same) return;

@@ -162,14 +162,25 @@ function svgPen(width, height, title) {
 
 const measuring = contextOf(document.createElement('canvas'));
 
+/** Widths that were measured: the maps of all heads have the same labels. @type {Map<string, number>} */
+const knownWidths = new Map();
+const MOST_WIDTHS = 20_000;
+
 /**
  * @param {string} text
  * @param {number} size
  * @param {boolean} [bold]
  */
 function widthOfText(text, size, bold = false) {
-  measuring.font = fontOf({ size, bold, fill: '' });
-  return measuring.measureText(text).width;
+  const font = fontOf({ size, bold, fill: '' });
+  const key = `${font} ${text}`;
+  const known = knownWidths.get(key);
+  if (known !== undefined) return known;
+  measuring.font = font;
+  const { width } = measuring.measureText(text);
+  if (knownWidths.size >= MOST_WIDTHS) knownWidths.clear();
+  knownWidths.set(key, width);
+  return width;
 }
 
 /**

@@ -8,7 +8,7 @@ function change(part) {
   mendChoice(page.choice);
   followOther({ attention, head, other });
   if (!('query' in part) && !('key' in part)) page.cursor = null;
-  writeAddressThen();
+  writeAddressSoon();
   refresh().catch(showProblem);
 }
 
@@ -174,6 +174,8 @@ function listen() {
     change({});
   });
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => change({}));
+  // A page that is left within the pause comes back as it was.
+  window.addEventListener('pagehide', writeAddress);
   window.addEventListener('beforeprint', putPrinted);
   window.addEventListener('afterprint', () => {
     paper.on = false;

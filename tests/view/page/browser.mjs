@@ -62,7 +62,7 @@ export async function withPage(address, does, { width = 1366, height = 768, sche
 /** Waits until what was chosen is drawn, and is in the address. */
 export async function ready(page) {
   await page.waitForSelector('#attention[aria-busy=false]', { state: 'attached' });
-  await page.waitForFunction(() => addressTimer.frame === 0 && addressTimer.waiting === 0);
+  await page.waitForFunction(() => addressTimer.waiting === 0 && pointing.frame === 0);
 }
 
 /** What axe-core finds wrong; its script is given to the page from outside, whatever its policy is. */

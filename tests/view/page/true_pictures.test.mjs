@@ -191,7 +191,7 @@ test('a zoomed map is in the address and is opened zoomed', async () => {
   let hash = '';
   await withPage(page, async (view) => {
     for (let step = 0; step < 3; ++step) await view.click('#zoom-in');
-    await view.waitForFunction(() => /window=/.test(location.hash));
+    await ready(view);
     hash = await view.evaluate(() => location.hash.slice(1));
   });
   await withPage(page, async (view) => {
