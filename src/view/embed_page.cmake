@@ -6,12 +6,16 @@ cmake_minimum_required(VERSION 3.25)
 
 # The scripts in their order, which tests/view/page/made_page.mjs reads here too.
 set(scripts
-  texts page_elements cells tokens shown_map colours choice pen overview statistics pair_view heatmap map_view map_levels legend
-  compared_maps second_page arithmetic what_if trail picture head_lines token_strip head_facts evidence questions answers text_line map_table
+  texts page_elements cells tokens shown_map colours choice address pen thumbnails overview statistics pair_view heatmap map_view readout map_levels legend
+  compared_maps second_page arithmetic what_if trail picture head_lines token_strip head_facts evidence questions answers predictions text_line map_table
   command export story controls start)
 set(script "")
 foreach(name IN LISTS scripts)
   file(READ ${PAGE}/${name}.js text)
+  # Room around operators is for readers too; texts keep all of theirs.
+  if(NOT name STREQUAL texts)
+    string(REGEX REPLACE " (=>|===|!==|&&|[|][|]|[?][?]|[?:=]|[<>+]=) " "\\1" text "${text}")
+  endif()
   string(APPEND script "${text}\n")
 endforeach()
 # Comments and indents are for those who read the sources; a page has no need of them. Comments of several

@@ -116,6 +116,7 @@ ViewData::Effects chosen_heads(const ViewData::Effects& all,
     chosen.divergence.push_back(all.divergence[head]);
     chosen.probabilities.push_back(all.probabilities[head]);
     chosen.likeliest.push_back(all.likeliest[head]);
+    if (!all.answer.empty()) chosen.answer.push_back(all.answer[head]);
   }
   return chosen;
 }

@@ -161,6 +161,21 @@ class PageMaker {
 /// of layers that are left out and for more scores than a page keeps.
 void put_score_parts(const Plan& plan, const std::string& heads, PageMaker& page);
 
+/// Switches off the heads of a plan's model one by one, in passes of their own, and hands over what
+/// each does to the first prediction of a sample and to the tokens of its answer. `way`: as
+/// ViewOptions::effects. Throws Error(usage) where nothing is predicted or other heads are off.
+void put_effects(const Plan& plan, const std::string& way, PageMaker& page);
+
+/// Throws Error(usage).
+[[noreturn]] void refuse_effects_without_prediction();
+
+/// Reads the corpus with the model of the options, and hands over what its texts say of each head.
+/// Throws Error as read_corpus() does.
+void put_evidence(const ViewOptions& options, PageMaker& page);
+
+/// Throws Error(usage).
+[[noreturn]] void refuse_corpus_without_model();
+
 /// Splits the logits of the tokens that follow each text of a plan's model, and of the likeliest
 /// ones of its first prediction, and hands them to the page. The plan has a model. Throws Error as
 /// split_logits() does.

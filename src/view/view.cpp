@@ -1,26 +1,16 @@
 #include "attn/view.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <fstream>
-#include <limits>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include <stdlib.h>  // mkdtemp
-
 #include "attn/error.hpp"
 
-#include "attention/attention_name.hpp"
 #include "document/document.hpp"
-#include "heads/corpus_sums.hpp"
 #include "io/json_value.hpp"
 #include "maps/computed_maps.hpp"
 #include "maps/filed_maps.hpp"
@@ -31,200 +21,17 @@
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
-#include "support/number_text.hpp"
 #include "support/overloaded.hpp"
-#include "support/printable.hpp"
 #include "support/translated.hpp"
-#include "support/utf8.hpp"
-#include "tensor/operations.hpp"
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
 #include "view/score_vectors.hpp"
-#include "why/patch_sweep.hpp"
-#include "why/splits.hpp"
 #include "why/why.hpp"
 
 namespace attn {
 namespace {
 
 using Sink = std::function<void(std::string_view)>;
-
-Ablation way_of(const std::string& name) {
-  if (name == "zero") return Ablation::zero;
-  if (name == "mean") return Ablation::mean;
-  throw Error(ErrorKind::usage, translated("unknown way to switch heads off: {1}", in_quotes(name)),
-              "ViewOptions::effects", translated("give zero or mean"));
-}
-
-// Natural logarithms of the probabilities of logits.
-std::vector<double> log_probabilities(std::vector<double> logits) {
-  const double most = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const double logit : logits) sum += std::exp(logit - most);
-  for (double& logit : logits) logit -= most + std::log(sum);
-  return logits;
-}
-
-// Passes of every sample without each head, beside the first prediction of the whole model.
-void put_effects(const Plan& plan, const ViewOptions& options, PageMaker& page) {
-  constexpr std::size_t most_tokens = 5;
-  const Ablation way = way_of(*options.effects);
-  const ModelRequest* const model = model_of(plan);
-  const bool predicts =
-      model != nullptr && std::ranges::any_of(model->options.wanted.predicted,
-                                              [](const auto& sample) { return !sample.empty(); });
-  if (!predicts) {
-    throw Error(ErrorKind::usage, translated("nothing is predicted here"), "ViewOptions::effects",
-                translated("give a whole model, and for a masked one a text with its mask token"));
-  }
-  if (!model->options.heads_off.empty() || model->options.patch) {
-    throw Error(ErrorKind::usage, translated("heads are switched off in the model as it is"),
-                "ViewOptions::effects", translated("leave out the other change"));
-  }
-  const ModelFolder& folder = *model->folder;
-  const Architecture& architecture = folder.architecture;
-  const auto& predicted = model->options.wanted.predicted;
-  EffectsByAttention all;
-  for (std::size_t b = 0; b < predicted.size(); ++b) {
-    if (predicted[b].empty()) continue;
-    const auto take = [&](std::size_t layer, std::size_t, const std::vector<double>& whole_logits,
-                          const std::vector<double>& logits) {
-      auto& samples = all[ModelPlace{last_stack_of(architecture), layer}.attention().text()];
-      samples.resize(predicted.size());
-      ViewData::Effects& effects = samples[b];
-      const std::vector<double> whole = log_probabilities(whole_logits),
-                                without = log_probabilities(logits);
-      double divergence = 0;
-      for (std::size_t i = 0; i < whole.size(); ++i) {
-        const double share = std::exp(whole[i]);
-        if (share > 0) divergence += share * (whole[i] - without[i]);
-      }
-      effects.divergence.push_back(divergence);
-      std::vector<double>& shares = effects.probabilities.emplace_back();
-      for (const std::size_t i : largest_of(whole, most_tokens)) {
-        shares.push_back(std::exp(without[i]));
-      }
-      const std::size_t likeliest = largest_of(without, 1).front();
-      effects.likeliest.push_back(written_token(folder, static_cast<std::int64_t>(likeliest))
-                                      .value_or("#" + std::to_string(likeliest)));
-    };
-    without_each_head({architecture, folder.weights, model->texts.of_sample(b), model->options},
-                      way, predicted[b].front(), take);
-  }
-  page.take(std::move(all), *options.effects);
-}
-
-// Folder for what is read again at once; it goes with the object.
-class PassingFolder {
- public:
-  PassingFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "attn-corpus-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw Error(ErrorKind::file, translated("cannot make a folder"), name,
-                  translated("set TMPDIR to a folder that can be written to"));
-    }
-    path_ = name;
-  }
-  ~PassingFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  PassingFolder(const PassingFolder&) = delete;
-  PassingFolder& operator=(const PassingFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-// The lines of a corpus with these numbers, blank ones not counted, as far as a page shows them.
-std::map<std::uint64_t, std::string> lines_of_corpus(const std::filesystem::path& corpus,
-                                                     const std::set<std::uint64_t>& wanted) {
-  constexpr std::size_t most_bytes = 400;
-  std::map<std::uint64_t, std::string> lines;
-  std::ifstream file(corpus);
-  std::string line;
-  std::uint64_t number = 0;
-  while (std::getline(file, line)) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    if (!wanted.contains(++number)) continue;
-    if (corpus.extension() == ".jsonl") {
-      const JsonValue document = parse_json(line);
-      const JsonValue* const text =
-          document.is(JsonValue::Type::object) ? document.find("text") : nullptr;
-      if (text != nullptr && text->is(JsonValue::Type::string)) line = text->string();
-    }
-    if (line.size() > most_bytes) {
-      std::size_t end = most_bytes;
-      while (end > 0 && continues_character(line[end])) --end;
-      line = line.substr(0, end) + "…";
-    }
-    lines.emplace(number, line);
-  }
-  return lines;
-}
-
-ViewData::HeadEvidence evidence_of(const HeadSums& sums,
-                                   const std::vector<std::uint64_t>& texts_by_offset,
-                                   const std::map<std::uint64_t, std::size_t>& rows) {
-  ViewData::HeadEvidence head;
-  for (std::size_t s = 0; s < weight_statistic_count; ++s) {
-    head.mean.push_back(sums.statistics[s].mean());
-    head.error.push_back(sums.statistics[s].error());
-    auto& strongest = head.strongest.emplace_back();
-    for (const KeptText& text : sums.most[s])
-      strongest.emplace_back(rows.at(text.line), text.value);
-  }
-  for (std::size_t at = 0; at < sums.by_offset.size(); ++at) {
-    const auto texts = static_cast<double>(texts_by_offset[at]);
-    head.by_distance.push_back(texts > 0 ? static_cast<double>(sums.by_offset[at].value()) / texts
-                                         : std::numeric_limits<double>::quiet_NaN());
-  }
-  return head;
-}
-
-// What the texts of the corpus say of each head of the model.
-void put_evidence(const ViewOptions& options, PageMaker& page) {
-  if (!options.document.model) {
-    throw Error(ErrorKind::usage, translated("a corpus is read by a model"), "ViewOptions::corpus",
-                translated("give a model with DocumentOptions::model"));
-  }
-  const PassingFolder folder;
-  HeadsCorpusOptions corpus;
-  corpus.heads.document.model = options.document.model;
-  corpus.heads.document.architecture = options.document.architecture;
-  corpus.heads.document.threads = options.document.threads;
-  corpus.heads.counting = options.counting;
-  corpus.corpus = *options.corpus;
-  corpus.out = folder.path();
-  read_corpus(corpus);
-  const auto stored = MappedFile::open(FileName::by_user(folder.path() / "corpus.json"));
-  const CorpusSums sums = read_sums(stored->text()).sums;
-  std::set<std::uint64_t> wanted;
-  for (const AttentionSums& attention : sums.attentions) {
-    for (const HeadSums& head : attention.heads) {
-      for (const auto& most : head.most) {
-        for (const KeptText& text : most) wanted.insert(text.line);
-      }
-    }
-  }
-  ViewData::Evidence evidence{sums.texts, corpus.reach, {}};
-  std::map<std::uint64_t, std::size_t> rows;
-  const auto lines = lines_of_corpus(corpus.corpus, wanted);
-  for (const std::uint64_t line : wanted) {
-    rows[line] = evidence.texts.size();
-    const auto text = lines.find(line);
-    evidence.texts.push_back(text == lines.end() ? "" : text->second);
-  }
-  EvidenceByAttention all;
-  for (const AttentionSums& attention : sums.attentions) {
-    for (const HeadSums& head : attention.heads) {
-      all[attention.name].push_back(evidence_of(head, attention.texts_by_offset, rows));
-    }
-  }
-  page.take(std::move(evidence), std::move(all));
-}
 
 // Steps of a story that a page has saved.
 std::vector<ViewData::StoryStep> story_of(const std::filesystem::path& file,
@@ -315,7 +122,7 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
     put_logit_parts(plan, page);
   }
   if (options.against) page.take_second(second_page(options));
-  if (options.effects) put_effects(plan, options, page);
+  if (options.effects) put_effects(plan, *options.effects, page);
   if (options.corpus) put_evidence(options, page);
   if (options.story) page.take(story_of(*options.story, options.document.files));
   const auto take = [&](AttentionMap map, std::size_t) {
@@ -335,14 +142,8 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
 
 ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const Sink& sink) {
   if (options.why) refuse_split_without_model("ViewOptions::why");
-  if (options.corpus) {
-    throw Error(ErrorKind::usage, translated("a corpus is read by a model"), "ViewOptions::corpus",
-                translated("give a model with DocumentOptions::model"));
-  }
-  if (options.effects) {
-    throw Error(ErrorKind::usage, translated("nothing is predicted here"), "ViewOptions::effects",
-                translated("give a whole model, and for a masked one a text with its mask token"));
-  }
+  if (options.corpus) refuse_corpus_without_model();
+  if (options.effects) refuse_effects_without_prediction();
   std::vector<FiledMaps> stacks =
       all_stacks(files, options.maps, options.stages ? MapContents::stages : MapContents::weights);
   PageMaker page(options, filed_input(stacks, *files[0], options), false, sink);

@@ -139,21 +139,28 @@ Fact facts_of(const ViewData::Why& why) {
                  {"pairs", list_of(why.pairs, pair)}});
 }
 
+// Four digits, enough for colours and bars.
+Fact four_digits(double value) {
+  if (value == 0 || !std::isfinite(value)) return 0.0;
+  const double unit = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
+  return std::round(value * unit) / unit;
+}
+
+Fact short_numbers(const std::vector<double>& values) {
+  return list_of(values, four_digits);
+}
+
 Fact facts_of(const ViewData::Effects& effects) {
   const auto number = [](double value) { return Fact(value); };
   const auto head = [&](const std::vector<double>& values) { return list_of(values, number); };
+  const auto token = [](const ViewData::Effects::OnAnswer& one) {
+    return Fact::List{four_digits(one.divergence), four_digits(one.probability), one.likeliest};
+  };
+  const auto tokens = [&](const auto& all) { return list_of(all, token); };
   return object({{"divergence", list_of(effects.divergence, number)},
                  {"probabilities", list_of(effects.probabilities, head)},
-                 {"likeliest", effects.likeliest}});
-}
-
-// Numbers with four digits, enough for colours and bars.
-Fact short_numbers(const std::vector<double>& values) {
-  return list_of(values, [](double value) {
-    if (value == 0 || !std::isfinite(value)) return Fact(0.0);
-    const double unit = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
-    return Fact(std::round(value * unit) / unit);
-  });
+                 {"likeliest", effects.likeliest},
+                 {"answer", only_if(!effects.answer.empty(), list_of(effects.answer, tokens))}});
 }
 
 Fact facts_of(const ViewData::Answer::Source& source) {
@@ -252,14 +259,14 @@ Fact statistics_of(const ViewData& data) {
   }
   if (data.effects) {
     const bool zero = *data.effects == "zero";
-    facts.push_back(object(
-        {{"name", "effect"},
-         {"title", translated("Effect")},
-         {"meaning",
-          zero ? translated("KL divergence in nats of the prediction with the head's output set to "
-                            "zero from the whole model's")
-               : translated("KL divergence in nats of the prediction with the head's output set to "
-                            "its mean from the whole model's")}}));
+    facts.push_back(
+        object({{"name", "effect"},
+                {"title", translated("Effect in Nats")},
+                {"meaning",
+                 zero ? translated("KL divergence of the prediction with the head's output set to "
+                                   "zero from the whole model's")
+                      : translated("KL divergence of the prediction with the head's output set to "
+                                   "its mean from the whole model's")}}));
   }
   return facts;
 }

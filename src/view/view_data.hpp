@@ -71,9 +71,14 @@ struct ViewData {
   /// Change of what a model predicts first in a sample, one entry per head of an attention that is
   /// off in a pass of its own.
   struct Effects {
+    struct OnAnswer {
+      double divergence = 0, probability = 0;  ///< the last of the answer's token
+      std::string likeliest;
+    };
     std::vector<double> divergence;                  ///< KL(whole ‖ without) in nats
     std::vector<std::vector<double>> probabilities;  ///< of the whole model's likeliest tokens
     std::vector<std::string> likeliest;              ///< without the head
+    std::vector<std::vector<OnAnswer>> answer;       ///< [head][token of the answer]
   };
   /// Statistics of one head over the texts of a corpus, NaN where they have no meaning.
   struct HeadEvidence {

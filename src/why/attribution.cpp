@@ -32,7 +32,8 @@ class Attribution : ReversePass {
     keep_own();
     LogitAttribution all;
     all.position = choice.position.value_or(length_ - 1);
-    const std::vector<double> logits = logits_at(own_.leaving, all.position).front();
+    const Tensor at_position = logits_at(own_.leaving, std::span(&all.position, 1));
+    const std::span<const double> logits = at_position.values<double>();
     all.token = choice.terms.token.value_or(
         static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin()));
     all.against = choice.terms.against;
@@ -100,7 +101,8 @@ class Attribution : ReversePass {
   }
 
   double value_at(const Tensor& leaving, std::size_t row) const {
-    const std::vector<double> logits = logits_at(leaving, row).front();
+    const Tensor at_row = logits_at(leaving, std::span(&row, 1));
+    const std::span<const double> logits = at_row.values<double>();
     return logits.size() > 1 ? logits[0] - logits[1] : logits[0];
   }
 

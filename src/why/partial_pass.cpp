@@ -303,18 +303,9 @@ Tensor PartialPass::summed(const Tensor& weights, std::size_t first,
   return Tensor({batch, rows, row}, std::move(sums));
 }
 
-std::vector<std::vector<double>> PartialPass::logits_at(const Tensor& leaving,
-                                                        std::size_t row) const {
-  const Tensor logits =
-      head_.logits(stack_.finish(rows_from(leaving, row, 1)), model_.eps, options_.threads)
-          .converted(DType::float64);
-  const std::size_t words = logits.shape().back();
-  std::vector<std::vector<double>> all;
-  for (std::size_t b = 0; b < leaving.shape()[0]; ++b) {
-    const auto own = logits.values<double>().subspan(b * words, words);
-    all.emplace_back(own.begin(), own.end());
-  }
-  return all;
+Tensor PartialPass::logits_at(const Tensor& leaving, std::span<const std::size_t> rows) const {
+  return head_.logits(stack_.finish(picked(leaving, rows, 1)), model_.eps, options_.threads)
+      .converted(DType::float64);
 }
 
 std::vector<double> PartialPass::differences(const Tensor& leaving) const {

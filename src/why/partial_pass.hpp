@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "attn/why.hpp"
@@ -93,8 +94,8 @@ class PartialPass {
   Tensor leaving_from(std::size_t n, Tensor states, std::size_t first, std::size_t but = 0);
   std::vector<double> from_layer(std::size_t n, Tensor states, std::size_t first);
 
-  /// All logits at a row of the states [B,rows,D] that leave the last layer, of each sample.
-  std::vector<std::vector<double>> logits_at(const Tensor& leaving, std::size_t row) const;
+  /// All logits [B,R,V] at R rows of the states that leave the last layer, in float64.
+  Tensor logits_at(const Tensor& leaving, std::span<const std::size_t> rows) const;
   /// The difference of the logits after the last of those states, of each sample.
   std::vector<double> differences(const Tensor& leaving) const;
 

@@ -60,10 +60,11 @@ class PatchSweep : PartialPass {
     return effects;
   }
 
-  void without_each(Ablation way, std::size_t position, const WantedResults& wanted,
-                    const TakeLogitsWithout& take) {
+  void without_each(Ablation way, std::span<const std::size_t> positions,
+                    const WantedResults& wanted,
+                    const std::function<void(const LogitsWithout&)>& take) {
     keep_own();
-    const std::vector<double> whole = logits_at(own_.leaving, position).front();
+    const Tensor whole = logits_at(own_.leaving, positions);
     for (std::size_t n = 0; n < stack_.count; ++n) {
       const KeptLayer& own = own_.layers[n];
       if (!own.outputs || !wanted.chooses(n)) continue;
@@ -74,12 +75,29 @@ class PatchSweep : PartialPass {
         outputs = one_by_one(own.outputs, replacement(own.outputs, way), model_.heads, {});
       };
       const Tensor states = stepped(n, repeated(own.entering, model_.heads), 0, options);
-      const auto rows = logits_at(leaving_from(n + 1, states, 0), position);
-      for (std::size_t h = 0; h < rows.size(); ++h) take(n, h, whole, rows[h]);
+      tell_logits(n, leaving_from(n + 1, states, 0), positions, whole, take);
     }
   }
 
  private:
+  // The logits [H,R,V] of a layer's heads, so many rows at a time that they do not fill the memory.
+  void tell_logits(std::size_t layer, const Tensor& leaving, std::span<const std::size_t> positions,
+                   const Tensor& whole,
+                   const std::function<void(const LogitsWithout&)>& take) const {
+    constexpr std::size_t most_numbers = std::size_t{1} << 23U;
+    const std::size_t heads = leaving.shape()[0], words = whole.shape().back(),
+                      most = std::max<std::size_t>(1, most_numbers / (heads * words));
+    for (std::size_t first = 0; first < positions.size(); first += most) {
+      const std::size_t rows = std::min(most, positions.size() - first);
+      const Tensor logits = logits_at(leaving, positions.subspan(first, rows));
+      for (std::size_t at = 0; at < heads * rows; ++at) {
+        const std::size_t asked = first + at % rows;
+        take({layer, at / rows, asked, whole.values<double>().subspan(asked * words, words),
+              logits.values<double>().subspan(at * words, words)});
+      }
+    }
+  }
+
   // The row [1,W] in the place of all rows of the outputs [1,L,W] of a layer's heads.
   static Tensor replacement(const Tensor& outputs, Ablation way) {
     const std::size_t width = outputs.shape().back();
@@ -209,11 +227,12 @@ SweepEffects sweep(const ModelPass& pass, const SweepChoice& choice, const Diffe
   return PatchSweep(pass, choice, done).effects(pass.options.patch->ids, tokens);
 }
 
-void without_each_head(const ModelPass& pass, Ablation way, std::size_t position,
-                       const TakeLogitsWithout& take) {
+void without_each_head(const ModelPass& pass, Ablation way,
+                       const std::vector<std::size_t>& positions,
+                       const std::function<void(const LogitsWithout&)>& take) {
   const SweepChoice choice;
   const std::function<void(std::size_t, std::size_t)> done;
-  PatchSweep(pass, choice, done).without_each(way, position, pass.options.wanted, take);
+  PatchSweep(pass, choice, done).without_each(way, positions, pass.options.wanted, take);
 }
 
 }  // namespace attn

@@ -47,17 +47,20 @@ struct SweepEffects {
 SweepEffects sweep(const ModelPass& pass, const SweepChoice& choice, const DifferenceTokens& tokens,
                    const std::function<void(std::size_t done, std::size_t all)>& done = {});
 
-/// Takes the logits of a pass in which head `head` of layer `layer` is off, beside those of the
-/// whole model.
-using TakeLogitsWithout =
-    std::function<void(std::size_t layer, std::size_t head, const std::vector<double>& whole,
-                       const std::vector<double>& without)>;
+/// Logits at one of the positions that were asked for, in a pass in which a head is off.
+struct LogitsWithout {
+  std::size_t layer = 0, head = 0;
+  std::size_t asked = 0;            ///< which of the positions
+  std::span<const double> whole;    ///< of the whole model
+  std::span<const double> without;  ///< the head
+};
 
 /// Switches off the heads of a model's last stack one by one in one text, and hands over the logits
-/// at a position: the layers from a head's own on are computed, those of one layer's heads
+/// at some positions: the layers from a head's own on are computed, those of one layer's heads
 /// together. Of the layers that the options choose. The mean is over the tokens of the text. Throws
 /// Error(input) for a model without a head for logits.
-void without_each_head(const ModelPass& pass, Ablation way, std::size_t position,
-                       const TakeLogitsWithout& take);
+void without_each_head(const ModelPass& pass, Ablation way,
+                       const std::vector<std::size_t>& positions,
+                       const std::function<void(const LogitsWithout&)>& take);
 
 }  // namespace attn

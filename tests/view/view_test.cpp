@@ -313,6 +313,7 @@ TEST_CASE("the page has what a model predicts without each head, as the table of
   CHECK(page.at({"statistics"}).element(last).find("name")->string() == "effect");
   CHECK(page.at({"attentions", "1", "statistics", "2"}).element(last).number() ==
         effects.find("divergence")->element(2).number());
+  CHECK(page.at({"attentions", "1", "samples", "0"}).find("effects")->find("answer") == nullptr);
   options.effects = "half";
   CHECK(error_from([&] { page_of(options); }, ErrorKind::usage) ==
         "unknown way to switch heads off: \"half\"\n  where: ViewOptions::effects\n  help:  give "
@@ -370,6 +371,41 @@ TEST_CASE(
   REQUIRE(directions.size() == 4);
   CHECK(directions.element(3).find("rows")->integer() == 5);
   CHECK(page.at({"attentions", "2", "samples", "0"}).find("why") == nullptr);
+}
+
+TEST_CASE("heads are switched off for the tokens of an answer too, as for the first prediction") {
+  const auto effects_of = [](std::int64_t generated) {
+    ViewOptions options;
+    options.document.model = data / "speeches";
+    options.document.texts = {{"The peace of the world. The peace of the", std::nullopt}};
+    options.document.generate = generated;
+    options.effects = "zero";
+    return page_of(options);
+  };
+  const ReadPage page = effects_of(3);
+  // Of a causal model what follows changes nothing.
+  const ReadPage shorter = effects_of(1);
+  const JsonValue& answer = page.at({"samples", "0", "answer"});
+  for (const char* const layer : {"0", "2"}) {
+    const JsonValue& on_answer =
+        page.at({"attentions", layer, "samples", "0", "effects", "answer"});
+    const JsonValue& first = shorter.at({"attentions", layer, "samples", "0", "effects"});
+    REQUIRE(on_answer.size() == 4);
+    for (std::size_t h = 0; h < 4; ++h) {
+      REQUIRE(on_answer.element(h).size() == 3);
+      const JsonValue& second = on_answer.element(h).element(1);
+      CHECK(second.element(0).number() ==
+            doctest::Approx(first.find("divergence")->element(h).number()).epsilon(1e-3));
+      // The likeliest token is the one that was generated.
+      CHECK(second.element(1).number() ==
+            doctest::Approx(first.find("probabilities")->element(h).element(0).number())
+                .epsilon(1e-3));
+      CHECK(second.element(2).string() == first.find("likeliest")->element(h).string());
+    }
+  }
+  CHECK(
+      shorter.at({"samples", "0", "predictions", "0", "likeliest", "0", "probability"}).number() ==
+      doctest::Approx(answer.find("probabilities")->element(1).number()).epsilon(1e-3));
 }
 
 TEST_CASE("a page holds another one beside itself, of another model or another input") {

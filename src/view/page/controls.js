@@ -57,8 +57,22 @@ const KEY_TABLE = [
 
 const VIEW_NAMES = /** @type {const} */ (['map', 'lines', 'text', 'table']);
 
-/** Writes the help's table. */
+/** What readers ask, and where the page answers. @type {[TextName, TextName][]} */
+const ASKED = [
+  ['help_link', 'help_link_where'], ['help_copy', 'help_copy_where'], ['help_without', 'help_without_where'], ['help_hidden', 'help_hidden_where'], ['help_luck', 'help_luck_where'],
+];
+
+/**
+ * A text whose flags of the program stay on one line.
+ * @param {string} text
+ */
+function withFlags(text) {
+  return text.split(/(--[a-z]+)/).map((part, at) => (at % 2 === 1 ? make('code', { text: part }) : part));
+}
+
+/** Writes the help's questions and its table of keys. */
 function writeHelp() {
+  byId('help-questions', HTMLDListElement).replaceChildren(...ASKED.flatMap(([question, where]) => [make('dt', { text: say(question) }), make('dd', {}, withFlags(say(where)))]));
   const rows = KEY_TABLE.map(([keys, name]) => make('tr', {}, [make('th', { scope: 'row' }, [make('kbd', { text: keys })]), make('td', { text: say(name) })]));
   rows.push(make('tr', {}, [make('th', { scope: 'row', text: say('mouse') }), make('td', { text: say('keys_pan') })]));
   byId('help-keys', HTMLTableElement).replaceChildren(make('tbody', {}, rows));

@@ -191,6 +191,8 @@ export interface Effects {
   probabilities: number[][];
   /** The likeliest token without the head. */
   likeliest: string[];
+  /** The same of each token of `Sample.answer` where it is predicted: the divergence, the token's own probability, the likeliest. */
+  answer?: [divergence: number, probability: number, likeliest: string][][];
 }
 
 /** Scores of a head, before softcap, bias and mask, as sums over what the layers before wrote for query and key. */

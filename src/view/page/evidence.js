@@ -80,8 +80,11 @@ function evidenceSaying(sentence) {
   })[sentence];
   const statistic = page.view.statistics.findIndex((one) => one.name === name);
   const [mean, error, even] = [evidence?.mean[statistic] ?? null, evidence?.error[statistic] ?? null, attention?.even?.[statistic] ?? null];
-  if (!all || mean === null || error === null || even === null) return '';
-  return ` ${say('head_evidence', { mean: mean.toFixed(3), error: error.toFixed(3), even: even.toFixed(3), count: all.count })}`;
+  const [here, known] = [statisticOf(page.choice.attention, page.choice.head, statistic), page.view.statistics[statistic]];
+  if (!all || !known || mean === null || error === null || even === null) return '';
+  return ` ${say('head_evidence', {
+    title: inLanguage(known.title), meaning: inLanguage(known.meaning), here: here === null ? say('unknown_value') : here.toFixed(3), mean: mean.toFixed(3), error: error.toFixed(3), even: even.toFixed(3), count: all.count,
+  })}`;
 }
 
 function listenToEvidence() {

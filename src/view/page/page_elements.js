@@ -30,6 +30,18 @@ function make(tag, attributes = {}, children = []) {
 }
 
 /**
+ * Puts the children of an element anew only where they would be others, so that the focus stays.
+ * @param {HTMLElement} element
+ * @param {string} wanted what they depend on
+ * @param {() => (Node | string)[]} children
+ */
+function writeOnce(element, wanted, children) {
+  if (element.dataset['wanted'] === wanted) return;
+  element.dataset['wanted'] = wanted;
+  element.replaceChildren(...children());
+}
+
+/**
  * A token's text by itself, so that its direction does not turn what stands around it.
  * @param {string} text
  */

@@ -144,7 +144,30 @@ function writePairBar() {
     query: query === null ? '' : placeName(queryTokens(), { first: query, end: query + 1 }, false), key: key === null ? '' : placeName(keyTokens(), { first: key, end: key + 1 }, false),
   };
   const said = /** @type {TextName} */ (query === null ? (key === null ? 'pair_none' : 'pair_of_key') : key === null ? 'pair_of_query' : 'pair_of_both');
-  byId('pair-said', HTMLParagraphElement).textContent = say(said, names);
+  const oneWay = query !== null && key !== null && isOneWay(query, key);
+  byId('pair-said', HTMLParagraphElement).textContent = say(said, names) + (oneWay ? ` ${say('pair_one_way', names)}` : '');
+}
+
+/**
+ * Two words as query and key; turned round where only the second one sees the first, as in reading order under a causal mask.
+ * @param {number} query
+ * @param {number} key
+ */
+function inSeenOrder(query, key) {
+  return isOneWay(key, query) ? { query: key, key: query } : { query, key };
+}
+
+/**
+ * Whether the mask of the chosen head shows the key to the query, and hides the query from the key.
+ * @param {number} query
+ * @param {number} key
+ */
+function isOneWay(query, key) {
+  const [place, map] = [chosenPlace(), chosenMap()?.map];
+  if (!place?.same_positions || !map?.exactCells || !areWeights()) return false;
+  const causal = !map.hidden && map.rows === map.columns && isZeroAfterQuery(map);
+  const sees = (/** @type {number} */ row, /** @type {number} */ column) => (causal ? column <= row : !map.hidden?.[row * map.columns + column]);
+  return sees(query, key) && !sees(key, query);
 }
 
 /** The heads with the largest weight, as buttons. */
@@ -160,7 +183,8 @@ function writePairList() {
     const why = (chosenPlace()?.hidden_because ?? []).map(inLanguage);
     byId('pair-said', HTMLParagraphElement).textContent = say('pair_hidden', { why: why.join(say('list_join')) || say('hidden_unknown') });
   }
-  list.replaceChildren(...(page.choice.query === null && page.choice.key === null ? [] : all).map(({ attention, head, cell }) => {
+  const listed = query === null && key === null ? [] : all;
+  writeOnce(list, JSON.stringify([pairView.shown, query, key, scale?.high, speech.language]), () => listed.map(({ attention, head, cell }) => {
     const of = page.view.attentions[attention];
     const name = pairName(cell);
     const button = make('button', { type: 'button', text: of ? headNameInStack(of, head) : '' });

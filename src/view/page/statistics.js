@@ -5,7 +5,21 @@
  * @returns {number | null}
  */
 function statisticOf(attention, head, statistic) {
-  return page.view.attentions[attention]?.statistics?.[head]?.[statistic] ?? null;
+  const of = page.view.attentions[attention];
+  const token = page.view.statistics[statistic]?.name === 'effect' ? answeredToken() : null;
+  if (token !== null) return of?.samples[page.choice.sample]?.effects?.answer?.[head]?.[token]?.[0] ?? null;
+  return of?.statistics?.[head]?.[statistic] ?? null;
+}
+
+/**
+ * What a statistic means, and of which token it is now.
+ * @param {import('./data').Statistic} statistic
+ */
+function meaningOf({ name, meaning }) {
+  const [token, answer] = [answeredToken(), chosenAnswer()];
+  if (name !== 'effect' || token === null || !answer) return inLanguage(meaning);
+  const first = answer.first + token;
+  return `${inLanguage(meaning)} ${say('effect_on_token', { token: placeName(answerTokens(), { first, end: first + 1 }, false) })}`;
 }
 
 /**
@@ -52,7 +66,7 @@ function writeStatisticBar() {
   if (bar.hidden) return;
   const statistic = view.statistics[choice.statistic];
   fillSelect(byId('statistic', HTMLSelectElement), view.statistics.flatMap(({ name, title }, index) => (name === DIVERGENCE && byId('other-heads', HTMLButtonElement).hidden ? [] : [[String(index), inLanguage(title)]])), String(choice.statistic));
-  byId('statistic-meaning', HTMLParagraphElement).textContent = statistic ? inLanguage(statistic.meaning) : '';
+  byId('statistic-meaning', HTMLParagraphElement).textContent = statistic ? meaningOf(statistic) : '';
   const scale = statisticRange(choice.statistic);
   const canvas = make('canvas', { 'aria-hidden': 'true' });
   paintColours(canvas, scale, 120, 10);
@@ -103,7 +117,7 @@ function writeStatisticsList() {
   const box = byId('statistics-list', HTMLDivElement);
   box.hidden = page.choice.left !== 'list';
   if (box.hidden) return;
-  const wanted = JSON.stringify([page.choice.sort, speech.language, isDark()]);
+  const wanted = JSON.stringify([page.choice.sort, answeredToken(), page.choice.sample, speech.language, isDark()]);
   if (wanted !== listed.for) {
     const columns = listedStatistics().map((statistic) => ({ statistic, scale: statisticRange(statistic), digits: digitsOfStatistic(statistic) }));
     const rows = sortedHeads().map((place) => statisticsRow(place, columns));
@@ -142,10 +156,10 @@ function statisticsHeader() {
     return make('th', { scope: 'col', 'aria-sort': sorted }, [button]);
   };
   const columns = listedStatistics().map((index) => {
-    const { title = '', meaning = '' } = page.view.statistics[index] ?? {};
+    const statistic = page.view.statistics[index];
     const own = column === String(index);
     const sorted = own ? (direction === 'up' ? 'ascending' : 'descending') : 'none';
-    return header(inLanguage(title), sorted, own && direction === 'down' ? `up:${index}` : `down:${index}`, inLanguage(meaning));
+    return header(inLanguage(statistic?.title ?? ''), sorted, own && direction === 'down' ? `up:${index}` : `down:${index}`, statistic ? meaningOf(statistic) : '');
   });
   return make('tr', {}, [header(say('head'), column === undefined ? 'ascending' : 'none', '', ''), ...columns]);
 }

@@ -64,3 +64,36 @@ test('with parts of the logit the head that adds most from the copy is named, an
     assert.match(await textIn(view, 'answer-said'), /"red" \(3\), probability 0\.25\. No head looks much at its earlier copies/);
   }, { hash: 'answer=4' });
 });
+
+test('what a head does is told of the chosen token of the answer, and heads are sorted by it', async () => {
+  const made = answered({});
+  const predictions = [{ position: 4, likeliest: [{ text: ' runs', probability: 0.75 }] }];
+  made.samples[0].predictions = predictions;
+  made.effects = 'zero';
+  made.statistics = [{ name: 'effect', title: 'Effect in Nats', meaning: 'Divergence without the head.' }];
+  made.attentions.forEach((attention, layer) => {
+    attention.statistics = [[0.125], [0.25]];
+    attention.samples[0].effects = {
+      divergence: [0.125, 0.25], probabilities: [[0.5], [0.625]], likeliest: [' sits', ' runs'],
+      answer: [0, 1].map((head) => [[0.1 * (2 * layer + head), 0.2, ' dog'], [0.5 - 0.1 * (2 * layer + head), 0.0625 * (2 * layer + head), ' red']]),
+    };
+  });
+  await withPage(makePage('answer_effects', made), async (view) => {
+    assert.match(await textIn(view, 'predictions'), /^After the whole text, answer included:\s+runs\s*0\.75 → 0\.50\s+Without head 0\.0 \(zero\): sits; divergence 0\.1250 nats\./s);
+    await slideTo(view, 4);
+    assert.match(await textIn(view, 'predictions'), /^Token "cat" \(4\) of the answer:\s+cat\s*0\.50 → 0\.00\s+Without head 0\.0 \(zero\): red; divergence 0\.5000 nats\.$/s);
+    await view.hover('[role=gridcell][aria-label="Layer 1, head 1"]');
+    assert.match(await textIn(view, 'predictions'), /cat\s*0\.50 → 0\.19.*divergence 0\.2000 nats\./s);
+    await view.click('#heads-shown-as [data-value=list]');
+    await view.click('#statistics-list th[aria-sort] button >> nth=1');
+    await ready(view);
+    const rows = () => view.locator('#statistics-list tbody tr').allInnerTexts();
+    assert.deepEqual((await rows()).map((row) => row.replace(/\s+/g, ' ')), ['Layer 0, head 0 0.500', 'Layer 0, head 1 0.400', 'Layer 1, head 0 0.300', 'Layer 1, head 1 0.200']);
+    await view.hover('#statistics-list tbody tr >> nth=2');
+    assert.match(await textIn(view, 'predictions'), /Without head 1\.0 \(zero\)/);
+    assert.equal(await view.locator('#statistics-list th button >> nth=1').getAttribute('title'), 'Divergence without the head. Here on token "cat" (4) of the answer.');
+    await slideTo(view, 3);
+    assert.deepEqual((await rows()).map((row) => row.replace(/\s+/g, ' ')), ['Layer 1, head 1 0.300', 'Layer 1, head 0 0.200', 'Layer 0, head 1 0.100', 'Layer 0, head 0 0.000']);
+    assert.deepEqual(await problemsOf(view), []);
+  });
+});

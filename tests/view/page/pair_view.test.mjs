@@ -31,7 +31,7 @@ test('two words chosen in the text colour every head by that one weight, which i
       await view.click('#text-line bdi >> nth=1');
       await ready(view);
       await shown(view);
-      assert.equal(await textIn(view, 'pair-said'), 'The weight that "it" (4) gives to "animal" (1), in every head.');
+      assert.equal(await textIn(view, 'pair-said'), 'The weight that "it" (4) gives to "animal" (1), in every head. "it" (4) is hidden from "animal" (1).');
       const expected = await values(view, 4, 1);
       const places = ['0, head 0', '0, head 1', '0, head 2', '1, head 0', '1, head 1', '1, head 2'];
       assert.deepEqual(await labels(view), expected.map((value, at) => `Layer ${places[at]}: ${value < 1e-4 ? value : value.toPrecision(4)}`));
@@ -44,6 +44,30 @@ test('two words chosen in the text colour every head by that one weight, which i
       assert.deepEqual(await problemsOf(view), []);
     });
   }
+});
+
+test('two words in reading order are asked for in the order that the mask shows', async () => {
+  const given = { ...model(2, 3, pieces), layered: true };
+  // A file of maps has zeros where its mask hides keys.
+  for (const attention of given.attentions) attention.samples[0].maps[0].heads = attention.samples[0].maps[0].heads.map((map) => map.map((value) => value ?? 0));
+  for (const address of [page, makePage('pair_zeros', given)]) {
+    await withPage(address, async (view) => {
+      await view.click('#text-line bdi >> nth=1');
+      await view.click('#text-line bdi >> nth=4');
+      await ready(view);
+      await shown(view);
+      assert.equal(await textIn(view, 'pair-said'), 'The weight that "it" (4) gives to "animal" (1), in every head. "it" (4) is hidden from "animal" (1).');
+      assert.deepEqual(await view.evaluate(() => [page.choice.query, page.choice.key]), [4, 1]);
+    }, { hash: 'left=pair' });
+  }
+  const both = { ...model(1, 2, pieces, { causal: false }), layered: true };
+  await withPage(makePage('pair_both', both), async (view) => {
+    await view.click('#text-line bdi >> nth=1');
+    await view.click('#text-line bdi >> nth=4');
+    await ready(view);
+    await shown(view);
+    assert.equal(await textIn(view, 'pair-said'), 'The weight that "animal" (1) gives to "it" (4), in every head.');
+  }, { hash: 'left=pair' });
 });
 
 test('of one word it tells what it looks at most, and who looks at it most, by keys as well', async () => {

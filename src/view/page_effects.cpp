@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.hpp"
+
+#include "document/plan.hpp"
+#include "models/model_folder.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+#include "tensor/operations.hpp"
+#include "view/page_maker.hpp"
+#include "why/patch_sweep.hpp"
+
+namespace attn {
+namespace {
+
+Ablation way_of(const std::string& name) {
+  if (name == "zero") return Ablation::zero;
+  if (name == "mean") return Ablation::mean;
+  throw Error(ErrorKind::usage, translated("unknown way to switch heads off: {1}", in_quotes(name)),
+              "ViewOptions::effects", translated("give zero or mean"));
+}
+
+// Probabilities of the whole model at one position, and their natural logarithms.
+struct WholePrediction {
+  std::vector<double> shares, logarithms;
+  std::vector<std::size_t> likeliest;
+
+  WholePrediction(std::span<const double> logits, std::size_t listed)
+      : logarithms(logits.begin(), logits.end()), likeliest(largest_of(logits, listed)) {
+    const double sum = log_sum_exp(logits);
+    for (double& logarithm : logarithms) {
+      logarithm -= sum;
+      shares.push_back(std::exp(logarithm));
+    }
+  }
+
+  // Kullback–Leibler divergence of other logits, whose log_sum_exp() is `sum`.
+  double divergence_of(std::span<const double> logits, double sum) const {
+    double divergence = 0;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (shares[i] > 0) divergence += shares[i] * (logarithms[i] - (logits[i] - sum));
+    }
+    return divergence;
+  }
+};
+
+// The effects of the heads in one sample: on the first prediction, and on the tokens of an answer.
+class SampleEffects {
+ public:
+  // `answer`: ids of the tokens, behind the first prediction in the positions that are asked for.
+  SampleEffects(const ModelFolder& folder, std::vector<std::size_t> answer)
+      : folder_(folder), answer_(std::move(answer)), whole_(1 + answer_.size()) {}
+
+  void add(const LogitsWithout& logits, ViewData::Effects& effects) {
+    constexpr std::size_t most_tokens = 5;
+    std::optional<WholePrediction>& whole = whole_[logits.asked];
+    if (!whole) whole.emplace(logits.whole, most_tokens);
+    const double sum = log_sum_exp(logits.without),
+                 divergence = whole->divergence_of(logits.without, sum);
+    const auto share = [&](std::size_t token) { return std::exp(logits.without[token] - sum); };
+    const std::string likeliest = text_of(static_cast<std::size_t>(
+        std::ranges::max_element(logits.without) - logits.without.begin()));
+    if (logits.asked == 0) {
+      effects.divergence.push_back(divergence);
+      std::vector<double>& shares = effects.probabilities.emplace_back();
+      for (const std::size_t token : whole->likeliest) shares.push_back(share(token));
+      effects.likeliest.push_back(likeliest);
+      return;
+    }
+    effects.answer.resize(std::max(effects.answer.size(), logits.head + 1));
+    effects.answer[logits.head].push_back(
+        {divergence, share(answer_[logits.asked - 1]), likeliest});
+  }
+
+ private:
+  std::string text_of(std::size_t token) const {
+    return written_token(folder_, static_cast<std::int64_t>(token))
+        .value_or("#" + std::to_string(token));
+  }
+
+  const ModelFolder& folder_;
+  std::vector<std::size_t> answer_;
+  std::vector<std::optional<WholePrediction>> whole_;  // of the positions
+};
+
+const ModelRequest& predicting_model(const Plan& plan) {
+  const ModelRequest* const model = model_of(plan);
+  const bool predicts =
+      model != nullptr && std::ranges::any_of(model->options.wanted.predicted,
+                                              [](const auto& sample) { return !sample.empty(); });
+  if (!predicts) refuse_effects_without_prediction();
+  if (!model->options.heads_off.empty() || model->options.patch) {
+    throw Error(ErrorKind::usage, translated("heads are switched off in the model as it is"),
+                "ViewOptions::effects", translated("leave out the other change"));
+  }
+  return *model;
+}
+
+}  // namespace
+
+void refuse_effects_without_prediction() {
+  throw Error(ErrorKind::usage, translated("nothing is predicted here"), "ViewOptions::effects",
+              translated("give a whole model, and for a masked one a text with its mask token"));
+}
+
+void put_effects(const Plan& plan, const std::string& way, PageMaker& page) {
+  const Ablation ablation = way_of(way);
+  const ModelRequest& model = predicting_model(plan);
+  const ModelFolder& folder = *model.folder;
+  const Architecture& architecture = folder.architecture;
+  const auto& predicted = model.options.wanted.predicted;
+  const auto& generated = plan.model->generated;
+  EffectsByAttention all;
+  for (std::size_t b = 0; b < predicted.size(); ++b) {
+    if (predicted[b].empty()) continue;
+    const ModelTexts text = model.texts.of_sample(b);
+    const std::vector<std::int64_t>& ids = text.read_by(architecture.stacks.back()).front();
+    std::vector<std::size_t> positions{predicted[b].front()}, answer;
+    for (std::size_t p = b < generated.size() ? generated[b].prompt : ids.size(); p < ids.size();
+         ++p) {
+      positions.push_back(p - 1);
+      answer.push_back(static_cast<std::size_t>(ids[p]));
+    }
+    SampleEffects sample(folder, std::move(answer));
+    without_each_head({architecture, folder.weights, text, model.options}, ablation, positions,
+                      [&](const LogitsWithout& logits) {
+                        const ModelPlace place{last_stack_of(architecture), logits.layer};
+                        auto& samples = all[place.attention().text()];
+                        samples.resize(predicted.size());
+                        sample.add(logits, samples[b]);
+                      });
+  }
+  page.take(std::move(all), way);
+}
+
+}  // namespace attn
