@@ -36,6 +36,14 @@ struct ViewOptions {
   /// Way in which each head of a model is switched off in a pass of its own, "zero" or "mean", as
   /// DocumentOptions::ablate; the page shows what each pass predicts.
   std::optional<std::string> effects;
+  /// Ends of the paths between heads that carry what they carry in another text of a model, that of
+  /// DocumentOptions::patch: as HeadsOptions::receivers, empty = all. The maps are those of the
+  /// text itself. Absent = no paths.
+  std::optional<std::vector<std::string>> paths;
+  /// Tokens whose logits' difference paths change, as of HeadsOptions.
+  std::optional<std::string> logit, against_logit;
+  /// Called with the passes of paths that are finished, and their number.
+  std::function<void(std::size_t done, std::size_t all)> progress = {};
   /// Texts, one per line, that a model reads too: the page tells what each head does over all of
   /// them. As HeadsCorpusOptions::corpus.
   std::optional<std::filesystem::path> corpus;

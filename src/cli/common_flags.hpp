@@ -83,6 +83,8 @@ struct LogitNames {
 };
 /// Adds --logit, with that meaning, and --against-logit.
 void add_logits(Flags& flags, LogitNames to, const std::string& meaning);
+/// Adds --paths, whose ends `take` gets, none for all, and --logit-difference, what they change.
+void add_paths(Flags& flags, LogitNames logits, std::function<void(std::vector<std::string>)> take);
 /// Adds these and --key, the choice of the numbers of a model that are split into parts.
 void add_why(Flags& flags, LogitNames logits, std::optional<std::size_t>& key);
 /// Adds --why, these, each of which may be given for each text, and --key, for documents.

@@ -230,19 +230,6 @@ void add_analyses(Flags& flags, HeadsOptions& options) {
                 options.without_heads_of.push_back(whole_number("--without-heads-of", part));
               }
             });
-  flags.add("--logit-difference", "TOKEN,TOKEN",
-            translated("With --patch and without --at: every head is patched in its turn, and the "
-                       "logit of the first token minus that of the second is compared (default: "
-                       "the likeliest tokens after both texts)"),
-            [&](const std::string& text) {
-              const std::vector<std::string> two = quoted_list("--logit-difference", text);
-              if (two.size() != 2) {
-                throw Error(ErrorKind::usage, translated("a difference is of two logits"),
-                            "--logit-difference", translated("give two tokens"));
-              }
-              options.logit = two[0];
-              options.against_logit = two[1];
-            });
   add_list(flags, "--sweep", patched_parts(),
            translated("With --patch and without --at: the parts that are patched one at a time, "
                       "those of layers at each position (default heads)"),
@@ -254,16 +241,10 @@ void add_analyses(Flags& flags, HeadsOptions& options) {
                           "the way of a path"));
   flags.toggle("--attribution", options.attribution,
                translated("Show beside each effect what the gradient of the part estimates"));
-  flags
-      .add("--paths", "END,…",
-           translated("With --patch and without --at: patch each path from a head to the logits or "
-                      "to another head's queries, keys and values (default: all ends); ends are "
-                      "logits and heads such as 3.1"),
-           [&options](const std::string& text) {
-             options.paths = true;
-             if (!text.empty()) options.receivers = comma_separated(text);
-           })
-      .optional_value = true;
+  add_paths(flags, {options.logit, options.against_logit}, [&](std::vector<std::string> ends) {
+    options.paths = true;
+    options.receivers = std::move(ends);
+  });
 }
 
 // Readings of many texts: which of them, and how much of them stays. The output's group begins

@@ -225,6 +225,32 @@ void add_logits(Flags& flags, LogitNames to, const std::string& meaning) {
             });
 }
 
+void add_paths(Flags& flags, LogitNames logits,
+               std::function<void(std::vector<std::string>)> take) {
+  flags.add("--logit-difference", "TOKEN,TOKEN",
+            translated("With --patch and without --at: every head is patched in its turn, and the "
+                       "logit of the first token minus that of the second is compared (default: "
+                       "the likeliest tokens after both texts)"),
+            [logits](const std::string& text) {
+              const std::vector<std::string> two = quoted_list("--logit-difference", text);
+              if (two.size() != 2) {
+                throw Error(ErrorKind::usage, translated("a difference is of two logits"),
+                            "--logit-difference", translated("give two tokens"));
+              }
+              logits.logit = two[0];
+              logits.against = two[1];
+            });
+  flags
+      .add("--paths", "END,…",
+           translated("With --patch and without --at: patch each path from a head to the logits or "
+                      "to another head's queries, keys and values (default: all ends); ends are "
+                      "logits and heads such as 3.1"),
+           [take = std::move(take)](const std::string& text) {
+             take(text.empty() ? std::vector<std::string>() : comma_separated(text));
+           })
+      .optional_value = true;
+}
+
 namespace {
 
 void add_key(Flags& flags, std::optional<std::size_t>& key) {

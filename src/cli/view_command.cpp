@@ -85,6 +85,9 @@ int make_page(const GivenToView& given) {
   options.commands = commands_of(given);
   ProgressLine progress(common.quiet);
   show_generation(options.document, progress);
+  options.progress = [&progress](std::size_t done, std::size_t all) {
+    progress.show([&] { return translated("{1} of {2} passes", done, all); });
+  };
   std::string page;
   const ViewOutcome outcome = to_standard_output
                                   ? view(options, [&](std::string_view piece) { page += piece; })
@@ -161,6 +164,8 @@ Command view_command() {
            [&](const std::string& text) { options.effects = text.empty() ? "zero" : text; })
       .optional_value = true;
   flags.back().words = {"zero", "mean"};
+  add_paths(flags, {options.logit, options.against_logit},
+            [&](std::vector<std::string> ends) { options.paths = std::move(ends); });
   flags.add("--corpus", "FILE",
             translated("For a model: texts, one per line, over which each head's statistics have "
                        "their means and errors"),

@@ -6,7 +6,7 @@ cmake_minimum_required(VERSION 3.25)
 
 # The scripts in their order, which tests/view/page/made_page.mjs reads here too.
 set(scripts
-  texts page_elements cells tokens shown_map colours choice address pen thumbnails overview statistics pair_view heatmap map_view readout map_levels legend
+  texts page_elements cells tokens shown_map colours choice address pen thumbnails overview statistics pair_view paths_view heatmap map_view readout map_levels legend
   compared_maps second_page arithmetic what_if trail picture head_lines token_strip head_facts evidence questions answers predictions text_line map_table
   command export story controls start)
 set(script "")

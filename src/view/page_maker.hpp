@@ -103,6 +103,7 @@ class PageMaker {
   /// Takes another page, as HTML, whose samples stand beside those of this one.
   void take_second(std::string_view html);
   void take(std::vector<ViewData::StoryStep> story) { data_.story = std::move(story); }
+  void take(ViewData::Paths paths) { data_.paths = std::move(paths); }
 
   /// Takes the predictions of a model, one list per sample. `next`: of the token after the text.
   void take(std::vector<std::vector<Prediction>> predictions, bool next);
@@ -168,6 +169,10 @@ void put_effects(const Plan& plan, const std::string& way, PageMaker& page);
 
 /// Throws Error(usage).
 [[noreturn]] void refuse_effects_without_prediction();
+
+/// Patches the paths between the heads of the options' model, and hands over the strongest. Throws
+/// Error as read_heads() does.
+void put_paths(const ViewOptions& options, PageMaker& page);
 
 /// Reads the corpus with the model of the options, and hands over what its texts say of each head.
 /// Throws Error as read_corpus() does.

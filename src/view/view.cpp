@@ -81,6 +81,8 @@ std::string second_page(const ViewOptions& options) {
   other.corpus.reset();
   other.story.reset();
   other.why.reset();
+  other.paths.reset();
+  other.document.patch.reset();
   other.maps.others.clear();
   (options.document.model && options.document.input.empty() ? other.document.model.emplace()
                                                             : other.document.input) =
@@ -124,6 +126,7 @@ ViewOutcome view_document(Document document, const ViewOptions& options, const S
   if (options.against) page.take_second(second_page(options));
   if (options.effects) put_effects(plan, *options.effects, page);
   if (options.corpus) put_evidence(options, page);
+  if (options.paths) put_paths(options, page);
   if (options.story) page.take(story_of(*options.story, options.document.files));
   const auto take = [&](AttentionMap map, std::size_t) {
     if (!map.numbers) return;
@@ -147,6 +150,7 @@ ViewOutcome view_files(const MapFiles& files, const ViewOptions& options, const 
   std::vector<FiledMaps> stacks =
       all_stacks(files, options.maps, options.stages ? MapContents::stages : MapContents::weights);
   PageMaker page(options, filed_input(stacks, *files[0], options), false, sink);
+  if (options.paths) put_paths(options, page);
   if (options.story) page.take(story_of(*options.story, options.document.files));
   if (options.against) page.take_second(second_page(options));
   const bool floats = files[0]->holds_floats();
@@ -199,7 +203,10 @@ ViewOutcome view_input(const ViewOptions& given, const Sink& page,
   return with_whole_files(given.document.files, [&](const FileAccess& access) {
     ViewOptions options = given;
     options.document.files = access;
-    OpenedInput input = open_input(options.document, options.maps);
+    DocumentOptions own = options.document;
+    // Paths alone read the other text: the maps are those of the text itself.
+    if (options.paths) own.patch.reset();
+    OpenedInput input = open_input(own, options.maps);
     ViewOutcome outcome = std::visit(
         Overloaded{
             [&](Document& document) { return view_document(std::move(document), options, page); },

@@ -230,6 +230,22 @@ Fact facts_of(const ViewData::Evidence& evidence) {
   return object({{"count", evidence.count}, {"reach", evidence.reach}, {"texts", evidence.texts}});
 }
 
+// [attention, head, attention, head, input, effect]
+Fact facts_of(const ViewData::Paths& paths) {
+  const auto path = [](const ViewData::Paths::Path& one) {
+    const auto end = [](const auto& of) { return std::pair(Fact(of.attention), Fact(of.head)); };
+    const auto [from, head] = end(one.from);
+    const auto [to, receiver] = one.to ? end(*one.to) : std::pair(Fact(), Fact());
+    return Fact::List{
+        from, head, to, receiver, one.to ? Fact(one.input) : Fact(), four_digits(one.effect)};
+  };
+  return object({{"token", paths.token},
+                 {"other", paths.other},
+                 {"own", paths.own},
+                 {"source", paths.source},
+                 {"paths", list_of(paths.paths, path)}});
+}
+
 Fact facts_of(const ViewData& data, const ViewData::Attention& attention) {
   const auto sample = [&](const ViewData::Sample& one) { return facts_of(data, one); };
   const auto seen = [](const ViewData::HeadEvidence& one) { return facts_of(one); };
@@ -428,6 +444,7 @@ std::string view_data_json(const ViewData& data) {
               {"effects", if_given(data.effects)},
               {"evidence", data.evidence ? facts_of(*data.evidence) : Fact::absent()},
               {"story", only_if(!data.story.empty(), list_of(data.story, step))},
+              {"paths", data.paths ? facts_of(*data.paths) : Fact::absent()},
               {"tokens", list_of(data.tokens, tokens)},
               {"pictures", only_if(!data.pictures.empty(), list_of(data.pictures, picture))},
               {"attentions", list_of(data.attentions, attention)},

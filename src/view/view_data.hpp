@@ -112,6 +112,23 @@ struct ViewData {
     std::vector<double> probabilities;  ///< of each where it stands
     std::vector<Source> sources;        ///< of each; empty = not asked for
   };
+  /// What paths between heads of the first sample do to the difference of two logits, if they carry
+  /// what they carry in another text.
+  struct Paths {
+    struct End {
+      std::string attention;
+      std::size_t head = 0;
+    };
+    struct Path {
+      End from;
+      std::optional<End> to;  ///< absent = the logits
+      std::string input;      ///< of that head: "query", "key" or "value"
+      double effect = 0;      ///< the change of the difference
+    };
+    std::string token, other;    ///< the logit of the first minus that of the other
+    double own = 0, source = 0;  ///< the difference in the text and in the other one
+    std::vector<Path> paths;     ///< to the logits all of them, between heads the strongest
+  };
   /// The likeliest tokens of the first prediction, before the cap of their logits.
   struct Lens {
     struct Token {
@@ -169,6 +186,7 @@ struct ViewData {
   std::optional<std::size_t> second;  ///< block of another page that stands beside this one
   std::optional<Evidence> evidence;
   std::vector<StoryStep> story;
+  std::optional<Paths> paths;
   std::optional<std::string> effects;  ///< how heads are switched off, "zero" or "mean"
   /// The predictions by layer, likewise; fewer or none where they are not known.
   PredictionsByLayer by_layer;

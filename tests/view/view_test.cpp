@@ -408,6 +408,62 @@ TEST_CASE("heads are switched off for the tokens of an answer too, as for the fi
       doctest::Approx(answer.find("probabilities")->element(1).number()).epsilon(1e-3));
 }
 
+TEST_CASE("the page has the strongest paths between heads, of the text as it is") {
+  ViewOptions options;
+  options.document.model = data / "speeches";
+  options.document.texts = {{"The peace of the world", std::nullopt}};
+  const ReadPage plain = page_of(options);
+  CHECK(plain.data().find("paths") == nullptr);
+  options.document.patch = "The people of the world";
+  options.paths.emplace();
+  options.logit = ".";
+  options.against_logit = ",";
+  const ReadPage page = page_of(options);
+  CHECK(all_cells(page) == all_cells(plain));
+  HeadsOptions heads;
+  heads.document = options.document;
+  heads.paths = true;
+  heads.logit = options.logit;
+  heads.against_logit = options.against_logit;
+  const HeadPatches patches = *read_heads(heads).patches;
+  CHECK(page.at({"paths", "token"}).string() == ".");
+  CHECK(page.at({"paths", "other"}).string() == ",");
+  CHECK(page.at({"paths", "own"}).number() == patches.own);
+  CHECK(page.at({"paths", "source"}).number() == patches.source);
+  const JsonValue& paths = page.at({"paths", "paths"});
+  // Sixteen heads write to the logits; paths between heads that change nothing are left out.
+  const auto changing = std::ranges::count_if(patches.paths, [&](const HeadPath& one) {
+    return !one.input.empty() && one.difference != patches.own;
+  });
+  REQUIRE(changing > 100);
+  REQUIRE(paths.size() == 16 + static_cast<std::size_t>(changing));
+  for (std::size_t n = 0; n < paths.size(); ++n) {
+    const JsonValue& path = paths.element(n);
+    const bool direct = path.element(2).is(JsonValue::Type::null);
+    CHECK(direct == (n < 16));
+    const auto end = [&](std::size_t at) {
+      return path.element(at).string().substr(7, 1) + "." +
+             std::to_string(path.element(at + 1).integer());
+    };
+    const std::string from = end(0), to = direct ? "logits" : end(2),
+                      input = direct ? "" : path.element(4).string();
+    const auto same = std::ranges::find_if(patches.paths, [&](const HeadPath& one) {
+      return one.from == from && one.to == to && one.input == input;
+    });
+    REQUIRE(same != patches.paths.end());
+    CHECK(path.element(5).number() ==
+          doctest::Approx(same->difference - patches.own).epsilon(1e-3));
+    if (n > 16) {
+      CHECK(std::abs(path.element(5).number()) <=
+            std::abs(paths.element(n - 1).element(5).number()));
+    }
+  }
+  options.document.patch.reset();
+  CHECK(error_from([&] { page_of(options); }, ErrorKind::usage) ==
+        "there is no text to patch parts from\n  where: HeadsOptions::paths\n  help:  add "
+        "DocumentOptions::patch without DocumentOptions::patch_at");
+}
+
 TEST_CASE("a page holds another one beside itself, of another model or another input") {
   const TemporaryFolder folder;
   ViewOptions options;

@@ -7,7 +7,7 @@
  * @property {number[]} heads whose lines are drawn
  * @property {string} tensor
  * @property {'map' | 'lines' | 'text' | 'table'} view
- * @property {'maps' | 'statistic' | 'pair' | 'list'} left what stands for each head
+ * @property {'maps' | 'statistic' | 'pair' | 'paths' | 'list'} left what stands for each head
  * @property {boolean} enlarged whether the heads take the whole page
  * @property {number} statistic
  * @property {string} sort of the list: "" = by layers and heads; "up:2", "down:2" = by statistic 2
@@ -127,7 +127,8 @@ function mendChoice(choice) {
   choice.statistic = within(choice.statistic, statistics.length);
   const maps = attention?.samples[choice.sample]?.maps ?? [];
   if (maps[0] && !maps.some(({ tensor }) => tensor === choice.tensor)) choice.tensor = maps[0].tensor;
-  if (statistics.length === 0 && choice.left !== 'pair') choice.left = 'maps';
+  if (statistics.length === 0 && choice.left !== 'pair' && choice.left !== 'paths') choice.left = 'maps';
+  if (choice.left === 'paths' && !page.view.paths) choice.left = 'maps';
   const place = attention?.samples[choice.sample];
   if (choice.query !== null && choice.query >= (place?.queries ?? 0)) choice.query = null;
   if (choice.key !== null && choice.key >= (place?.keys ?? 0)) choice.key = null;

@@ -216,9 +216,10 @@ function writeOptions() {
 
 function writeSegments() {
   const { choice, view } = page;
-  for (const button of byId('heads-shown-as', HTMLDivElement).querySelectorAll('button')) button.ariaPressed = String(button.dataset['value'] === choice.left);
   for (const button of byId('heads-shown-as', HTMLDivElement).querySelectorAll('button')) {
-    button.hidden = view.statistics.length === 0 && (button.dataset['value'] === 'statistic' || button.dataset['value'] === 'list');
+    const { value } = button.dataset;
+    button.ariaPressed = String(value === choice.left);
+    button.hidden = value === 'paths' ? !view.paths : view.statistics.length === 0 && (value === 'statistic' || value === 'list');
   }
   for (const id of ['export-png', 'export-svg']) byId(id, HTMLButtonElement).hidden = !hasPicture();
   const enlarge = byId('enlarge', HTMLButtonElement);
@@ -307,7 +308,7 @@ function listenToTabs() {
   });
   byId('heads-shown-as', HTMLDivElement).addEventListener('click', (event) => {
     const value = event.target instanceof HTMLElement ? event.target.dataset['value'] : undefined;
-    if (value === 'maps' || value === 'statistic' || value === 'pair' || value === 'list') change({ left: value, query: page.choice.query, key: page.choice.key });
+    if (value === 'maps' || value === 'statistic' || value === 'pair' || value === 'paths' || value === 'list') change({ left: value, query: page.choice.query, key: page.choice.key });
   });
   byId('enlarge', HTMLButtonElement).addEventListener('click', () => change({ enlarged: !page.choice.enlarged }));
 }

@@ -23,6 +23,8 @@ export interface View {
   evidence?: { count: number; texts: string[]; reach: number };
   /** A lesson: texts about views, one after the other. */
   story?: StoryStep[];
+  /** Paths between heads of the first sample that carry what they carry in another text; absent = not asked for. */
+  paths?: Paths;
   /** How heads were switched off one by one, where it was done. */
   effects?: "zero" | "mean";
   /** Whether attentions are those of layers, so that heads are named LAYER.HEAD. */
@@ -171,6 +173,16 @@ export interface AttentionSample {
 export interface StoryStep {
   text: string;
   view: string;
+}
+
+export interface Paths {
+  /** The logit of the first minus that of the other, in the text and in the other text. */
+  token: string;
+  other: string;
+  own: number;
+  source: number;
+  /** From a head to a later one's input, or to the logits (null), and the change of the difference. */
+  paths: [attention: string, head: number, attention: string | null, head: number | null, input: "query" | "key" | "value" | null, effect: number][];
 }
 
 export interface HeadEvidence {

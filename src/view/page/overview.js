@@ -47,7 +47,8 @@ function placeSize() {
   const heads = Math.max(1, ...stacks.map((stack) => stack.heads));
   const rows = stacks.reduce((sum, stack) => sum + stack.rows.length, 0);
   const high = Math.min(LARGEST_PLACE, Math.floor((height - 44 * stacks.length) / Math.max(1, rows)));
-  const most = page.choice.enlarged ? ENLARGED_PLACE : Math.max(USUAL_PLACE, high);
+  // Lines between heads are seen whole.
+  const most = page.choice.left === 'paths' ? high : page.choice.enlarged ? ENLARGED_PLACE : Math.max(USUAL_PLACE, high);
   return Math.max(LEAST_PLACE, Math.min(most, Math.floor(width / heads)));
 }
 
@@ -173,6 +174,7 @@ function paintGrid(stack) {
   const context = fitCanvas(canvas, across * size, lines * size);
   context.clearRect(0, 0, across * size, lines * size);
   paintStack(canvasPen(context), rows, { size, across }, 0, 0);
+  if (page.choice.left === 'paths') paintPaths(canvasPen(context), rows, { size, across });
   labelCells(stack);
 }
 
@@ -191,6 +193,7 @@ function paintStack(pen, rows, { size, across }, left, top) {
     for (let head = 0; head < (page.view.attentions[attention]?.heads ?? 0); ++head) {
       const [x, y, side] = [left + (head % across) * size, top + (row + Math.floor(head / across)) * size, size - gap];
       if (page.choice.left === 'pair') paintPair(pen, attention, head, x, y, side);
+      else if (page.choice.left === 'paths') paintDirect(pen, attention, head, x, y, side);
       else if (page.choice.left === 'maps') {
         const picture = thumbnailOf(attention, head);
         if (picture) pen.image(picture, x, y, side, side);
@@ -211,7 +214,7 @@ function labelCells(stack) {
     const [index, head] = [Number(cell.dataset['attention']), Number(cell.dataset['head'])];
     const attention = page.view.attentions[index];
     const place = say('layer_and_head', { layer: attention ? layerNumber(attention) : 0, head: headNumber(attention, head) });
-    const value = statisticOf(index, head, page.choice.statistic);
+    const value = page.choice.left === 'paths' ? directEffect(index, head) : statisticOf(index, head, page.choice.statistic);
     const label = page.choice.left === 'maps' ? place : page.choice.left === 'pair' ? pairLabel(place, index, head)
       : say('statistic_cell', { place, value: value === null ? say('unknown_value') : fourDigits(value) });
     if (cell.title === label) continue;

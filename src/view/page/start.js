@@ -17,6 +17,8 @@ async function refresh() {
   const turn = ++page.turn;
   applyLook();
   writeControls();
+  // Heads take the room that the list of paths leaves.
+  writePaths();
   drawOverview();
   writeStatisticBar();
   writeStatisticsList();

@@ -31,6 +31,14 @@ const TEXTS = {
   pair_of_both: ['The weight that {query} gives to {key}, in every head.', '每个头中 {query} 给予 {key} 的权重。'],
   pair_one_way: ['{query} is hidden from {key}.', '{query} 对 {key} 被遮挡。'],
   pair_hidden: ['The key is hidden from the query in every head: {why}', '每个头中该键都对查询被遮挡：{why}'],
+  paths: ['Paths', '路径'],
+  paths_said: [
+    'Logit of {token} minus that of {other}: {own}; in the other text {source}. Numbers are what changes if one path alone carries what it does there: blue raises the difference, orange lowers it. Heads have that of their way to the logits; lines end at queries (solid), keys (dashed) or values (dotted).',
+    '{token} 与 {other} 的 logit 之差：{own}；另一文本中为 {source}。数值是只有一条路径改为传递它在另一文本中的内容时的变化：蓝色使差增大，橙色使差减小。每个头标出它直达 logit 的路径；线的终点是查询（实线）、键（虚线）或值（点线）。',
+  ],
+  paths_list: ['Strongest paths', '最强的路径'],
+  path_end: ['{head}, {input}', '{head}，{input}'],
+  path_to_logits: ['logits', 'logit'],
   list: ['List', '列表'],
   enlarge: ['Enlarge', '放大'],
   shrink: ['Shrink', '缩小'],
@@ -246,6 +254,7 @@ const TEXTS = {
   keys: ['Keys', '键'],
   query: ['Query', '查询'],
   key: ['Key', '键'],
+  value: ['Value', '值'],
   readout: ['At the pointer', '指针所在处'],
   readout_hint: [
     'Point at a cell or a token, or move with the arrow keys. A click pins the query.',
