@@ -179,7 +179,9 @@ class ArchitectureReader {
       model_.branch_scale *= *row_.branch_depth / std::sqrt(static_cast<double>(layers_));
     model_.pad_id = read_id("pad_token_id");
     model_.decoder_start_id = read_id("decoder_start_token_id");
-    model_.separator_id = read_id("sep_token_id");
+    if (row_.stack.names && row_.stack.names->contains(WeightPurpose::global_query)) {
+      model_.separator_id = read_id("sep_token_id");
+    }
     const auto hidden = read_id("mask_token_id");
     if (hidden && row_.hides_tokens) model_.hidden = HiddenTokens{.id = *hidden};
   }
