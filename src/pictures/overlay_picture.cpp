@@ -121,6 +121,24 @@ PictureOverlay overlay_of(const AttentionMap& row, std::size_t sample) {
   return overlay;
 }
 
+// The weights of merged patches as those of the patches of `wanted` rows and columns, `side` times
+// smaller, which they are made of and share them evenly.
+void spread(PictureOverlay::Panel& panel, const Shape& wanted, std::size_t side) {
+  const Shape own = panel.patches.weights.shape();
+  std::vector<std::size_t> from;
+  for (std::size_t i = 0; i < element_count(wanted); ++i) {
+    from.push_back(i / wanted[1] / side * own[1] + i % wanted[1] / side);
+  }
+  for (Tensor* const cells : {&panel.patches.weights, &panel.patches.missing}) {
+    if (!*cells) continue;
+    *cells = picked(cells->reshaped({element_count(own), 1}), from).reshaped(wanted);
+  }
+  const Tensor whole = panel.patches.weights.converted(DType::float64);
+  std::vector<double> shares(whole.values<double>().begin(), whole.values<double>().end());
+  for (double& share : shares) share /= static_cast<double>(side * side);
+  panel.patches.weights = Tensor(wanted, std::move(shares));
+}
+
 void check_picture(const AttentionMap& map) {
   check_is_map(map);
   if (map.picture) return;
@@ -215,20 +233,41 @@ Picture draw_overlay_grid(const Drawing& drawing) {
   PictureOverlay overlay = overlay_of(first, drawing.choice.sample);
   MapChoice choice = drawing.choice;
   const bool together = heads_together(choice.selection);
-  if (!together) choice.selection.heads = MapSelection::Shown::all;
+  // Rows of panels have as many heads; where layers have not, each is one panel, the mean of its
+  // own.
+  const std::size_t heads = Maps(map.numbers, map.heads_only).heads();
+  const bool alike = std::ranges::all_of(drawing.of, [&](const DrawnMap& drawn) {
+    return Maps(drawn.map.numbers, drawn.map.heads_only).heads() == heads;
+  });
+  if (!together)
+    choice.selection.heads = alike ? MapSelection::Shown::all : MapSelection::Shown::mean;
+  bool merged = false;
   for (const DrawnMap& drawn : drawing.of) {
-    LayerPanels layer = layer_panels(row_of(drawn, drawing.choice), choice);
+    const AttentionMap row = row_of(drawn, drawing.choice);
+    LayerPanels layer = layer_panels(row, choice);
     overlay.columns = layer.panels.size();
     overlay.other_names = std::move(layer.others);
     overlay.query = layer.query;
+    if (row.picture && row.picture->patch > overlay.patch) {
+      const Shape first_shape{first.picture->rows, first.picture->columns};
+      for (PictureOverlay::Panel& panel : layer.panels) {
+        spread(panel, first_shape, row.picture->patch / overlay.patch);
+      }
+      merged = true;
+    }
+    if (!alike) layer.panels.front().patches.title = layer.where;
     overlay.panels.insert(overlay.panels.end(), layer.panels.begin(), layer.panels.end());
-    if (drawing.of.size() > 1) {
+    if (drawing.of.size() > 1 && alike) {
       const std::optional<std::size_t> number = drawn.map.name.layer();
       overlay.row_titles.push_back(number ? translated("Layer {1}", *number) : layer.where);
     }
   }
+  constexpr std::size_t most_columns = 4;
+  if (!alike) overlay.columns = std::min(overlay.panels.size(), most_columns);
+  if (merged) overlay.query.reset();  // its patch is another one in each grid
   const std::string title = shown_title(map.title);
   overlay.title = (title.empty() ? "" : title + "\n") + query_text(first);
+  if (!alike && !together) overlay.title += "\n" + translated("(mean of each layer's heads)");
   return draw_overlay(overlay, options_for(drawing, map).overlay(), drawing.format);
 }
 

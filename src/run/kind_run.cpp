@@ -218,7 +218,11 @@ ResultFile KindRun::result(const Provenance* provenance) const {
   file.dtype = report_.dtype;
   file.title = plan_.title;
   file.description = plan_.description;
-  file.labels = maps_.back().map.labels;
+  // Where patches are merged, layers have names of their own, which are those of overlays anyway.
+  const ModelRequest* const model = model_of(plan_);
+  if (model == nullptr || !model->folder->architecture.stacks.front().staged) {
+    file.labels = maps_.back().map.labels;
+  }
   file.shapes = report_.shapes;
   file.model = report_.model ? &*report_.model : nullptr;
   for (const auto& why : why_) {

@@ -90,6 +90,32 @@ TEST_CASE("the query of an overlay is named by row and column, by a token or by 
         "  help:  give 0 to 16");
 }
 
+TEST_CASE(
+    "layers with merged patches and other heads are panels of one grid, each its heads' mean") {
+  const TemporaryFolder folder;
+  RunOptions options = options_for(folder, "swin_shifted_windows");
+  options.plots = {PlotKind::grid, PlotKind::overlay};
+  run(options);
+  PlotRequest request = request_for(folder);
+  request.kind = PlotKind::grid;
+  const std::string texts = words(draw(request));
+  CHECK(has(texts, "(mean of each layer's heads)"));
+  CHECK(has(texts, "Layer 0, Self-Attention\n"));
+  CHECK(has(texts, "Layer 2, Self-Attention\n"));
+  // Patches of each layer have names of its own.
+  request.kind = PlotKind::overlay;
+  request.maps.selection.query = "1,1";
+  for (const std::int64_t layer : {0, 2}) {
+    request.maps.selection.layers = {{PositionRange{layer, layer + 1}}};
+    CHECK(has(words(draw(request)), "What Patch 1,1 Looks At"));
+  }
+  request.maps.selection.query = "3,3";
+  CHECK(error_from([&] { draw(request); }) ==
+        "no query is called \"3,3\"\n"
+        "  where: MapSelection::query\n"
+        "  help:  did you mean \"0,0\"?");
+}
+
 TEST_CASE("a chosen query is one row of a heatmap too") {
   const TemporaryFolder folder;
   run(options_for(folder, clip));
