@@ -15,6 +15,7 @@
 #include "heads/corpus_sums.hpp"
 #include "heads/head_maps.hpp"
 #include "heads/model_analyses.hpp"
+#include "heads/token_analyses.hpp"
 #include "io/hashed_files.hpp"
 #include "models/model_folder.hpp"
 #include "result/output_folder.hpp"
@@ -48,15 +49,13 @@ void describe(const HeadsOptions& heads, Description& description) {
                induction_length, induction_samples, without_heads_of, logit, against_logit, sweep,
                by_position, attribution, frozen_patterns, gradient_steps, baseline, paths,
                receivers, out, plots, sample, format, plot, table, progress] = heads;
-  // A corpus has all statistics, no analyses, and maps of documents alone.
+  // A corpus has all statistics, and maps of documents alone.
   static_cast<void>(maps);
   static_cast<void>(statistics);
-  static_cast<void>(analyses);
   static_cast<void>(rollout);
   static_cast<void>(lens_tokens);
   static_cast<void>(induction_length);
   static_cast<void>(induction_samples);
-  static_cast<void>(without_heads_of);
   static_cast<void>(attribution);
   static_cast<void>(gradient_steps);
   static_cast<void>(baseline);
@@ -72,6 +71,8 @@ void describe(const HeadsOptions& heads, Description& description) {
   static_cast<void>(progress);
   describe(document, description);
   describe(counting, description);
+  description.add("HeadsOptions::analyses", analyses);
+  description.add("HeadsOptions::without_heads_of", without_heads_of);
   description.add("HeadsOptions::logit", logit);
   description.add("HeadsOptions::against_logit", against_logit);
   description.add("HeadsOptions::sweep", sweep);
@@ -248,7 +249,8 @@ class CorpusReading : DocumentWork {
     if (!item.error) {
       attempt(item, [&](const FileAccess&) {
         sums.add(own.numbers, line, asked_);
-        sums.add(own.parts);
+        CorpusSums::add(own.parts, sums.parts);
+        CorpusSums::add(own.analyses, sums.analyses);
         sums.of_differences = sums.of_differences || own.of_difference;
         if (own.patches) sums.patches.add(*own.patches);
         sums.warn(line, own.warnings);
@@ -262,9 +264,16 @@ class CorpusReading : DocumentWork {
     sums.fail(line, item.error->problem());
   }
 
+  [[noreturn]] void refuse_analyses_without_model() const {
+    throw Error(
+        ErrorKind::usage, translated("a lens, losses and heads that are left out take a model"),
+        asked_.heads.analyses.empty() ? "HeadsOptions::without_heads_of" : "HeadsOptions::analyses",
+        translated("leave it out, or name a model"));
+  }
+
   struct TextReading {
     std::vector<TextNumbers> numbers;
-    std::vector<PartSums> parts;
+    std::vector<NamedMoments> parts, analyses;
     bool of_difference = false;
     std::optional<HeadPatches> patches;
     std::vector<std::string> warnings;
@@ -274,13 +283,15 @@ class CorpusReading : DocumentWork {
                          const FileAccess& access) const {
     const Document document =
         open_batch_document(listed, text, options_of_one(access).document, listed.place());
+    const auto& analyses = asked_.heads.analyses;
     bool rows = false;
-    Plan plan = plan_of_statistics(document, 1, &rows);
+    Plan plan = plan_of_statistics(document, 1, analyses.empty() ? &rows : nullptr);
     ModelRequest* const model = model_of(plan);
     // Without a part of the model, the other text of a line is for each part in its turn.
     std::optional<Patch> patch;
+    std::vector<std::vector<std::size_t>> predicted;
     if (model != nullptr) {
-      model->options.wanted.predicted.clear();
+      predicted = std::exchange(model->options.wanted.predicted, {});
       std::optional<Patch>& given = model->options.patch;
       if (given && given->at.empty()) patch.swap(given);
     }
@@ -291,14 +302,32 @@ class CorpusReading : DocumentWork {
     }
     TextReading own;
     own.warnings = plan.warnings;
-    const auto more =
-        rows ? walk_rows(plan, asked_.heads.counting, &asked_, true,
-                         [&](const TextNumbers& numbers) { own.numbers.push_back(numbers); })
-             : compute_maps(plan, asked_.heads.counting, true, [&](const AttentionMap& map) {
-                 own.numbers.push_back(text_numbers(map, asked_));
-               });
+    std::optional<TextAnalyses> further;
+    std::vector<PassObserver> observers;
+    if (!analyses.empty() || !asked_.heads.without_heads_of.empty()) {
+      if (model == nullptr) refuse_analyses_without_model();
+      observers = further.emplace(*model, asked_.heads).observers();
+    }
+    const auto more = rows
+                          ? walk_rows(
+                                plan, asked_.heads.counting, &asked_, true,
+                                [&](const TextNumbers& numbers) { own.numbers.push_back(numbers); },
+                                std::move(observers))
+                          : compute_maps(
+                                plan, asked_.heads.counting, true,
+                                [&](const AttentionMap& map) {
+                                  own.numbers.push_back(text_numbers(map, asked_));
+                                },
+                                {}, std::move(observers));
     own.warnings.insert(own.warnings.end(), more.begin(), more.end());
     put_contributions(model, own);
+    if (further) {
+      model->options.wanted.predicted = predicted;
+      for (const auto& [name, number] : further->numbers()) {
+        own.analyses.push_back({name, {}});
+        own.analyses.back().moments.add(number);
+      }
+    }
     if (patch) own.patches = head_patches(*model, *patch, asked_.heads);
     return own;
   }
@@ -320,7 +349,7 @@ class CorpusReading : DocumentWork {
         *split(why, *model->folder, model->texts.of_sample(0), model->options).logit;
     for (std::size_t p = 0; p < logit.places.size(); ++p) {
       own.parts.push_back({logit.places[p].text(), {}});
-      own.parts.back().contribution.add(logit.parts.values<double>()[p]);
+      own.parts.back().moments.add(logit.parts.values<double>()[p]);
     }
   }
 
@@ -368,7 +397,7 @@ class CorpusReading : DocumentWork {
 // Mean maps of more positions would take more than 16 MB a head.
 constexpr std::size_t most_average_positions = 1024;
 
-// A corpus is read as it is, and for statistics alone.
+// A corpus is read as it is.
 void check_of_corpus(const HeadsCorpusOptions& options) {
   const HeadsOptions& heads = options.heads;
   const DocumentOptions& document = heads.document;
@@ -377,8 +406,7 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
     throw Error(ErrorKind::usage, std::move(problem), std::move(place),
                 translated("leave it out, or read one text"));
   };
-  const std::string statistics = translated("of a corpus only statistics are read"),
-                    answers = translated("a corpus is read as it is, without answers"),
+  const std::string answers = translated("a corpus is read as it is, without answers"),
                     texts = translated("the corpus has the texts"),
                     patches = translated(
                         "the lines of a corpus have the texts that parts are taken from");
@@ -399,8 +427,12 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
                 translated("name its folder with DocumentOptions::model; without one a corpus is a "
                            ".jsonl of documents"));
   }
-  refuse(!heads.without_heads_of.empty(), statistics, "HeadsOptions::without_heads_of");
-  refuse(!heads.analyses.empty(), statistics, "HeadsOptions::analyses");
+  const auto of_texts = [](HeadAnalysis analysis) {
+    return analysis == HeadAnalysis::lens || analysis == HeadAnalysis::loss;
+  };
+  refuse(!std::ranges::all_of(heads.analyses, of_texts),
+         translated("of a corpus only statistics, a lens and losses are read"),
+         "HeadsOptions::analyses");
   refuse(heads.paths, translated("paths are those of one text"), "HeadsOptions::paths");
   refuse(heads.attribution, translated("attribution is that of one text"),
          "HeadsOptions::attribution");

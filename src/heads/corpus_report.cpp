@@ -94,30 +94,43 @@ std::string offsets_csv(const CorpusSums& sums) {
   return text;
 }
 
-// Contributions to the logits, a line for each part.
-std::string contributions_csv(const CorpusSums& sums) {
+// A line for each part of a logit, or for each number of the analyses.
+std::string moments_csv(const std::vector<NamedMoments>& all) {
   std::string text = "part,value,standard_error,deviation,texts\n";
-  for (const PartSums& part : sums.parts) {
-    const Moments& moments = part.contribution;
+  for (const NamedMoments& part : all) {
+    const Moments& moments = part.moments;
     text += part.name + "," + in_csv(moments.mean()) + "," + in_csv(moments.error()) + "," +
             in_csv(moments.deviation()) + "," + std::to_string(moments.count) + "\n";
   }
   return text;
 }
 
+// The first numbers of the analyses.
+std::string analyses_text(const std::vector<NamedMoments>& all, std::optional<std::size_t> top) {
+  TextTable table{
+      {{translated("number")}, {translated("mean"), true}, {translated("standard error"), true}}};
+  const std::size_t shown = std::min(all.size(), top.value_or(all.size()));
+  for (std::size_t n = 0; n < shown; ++n) {
+    table.add({all[n].name, shown_statistic(all[n].moments.mean()),
+               shown_statistic(all[n].moments.error())});
+  }
+  return "\n" + translated("Means of the analyses; analyses.csv has all of them.") + "\n\n" +
+         table.text();
+}
+
 // The parts with the largest means.
 std::string contributions_text(const CorpusSums& sums) {
   constexpr std::size_t most = 10;
-  std::vector<const PartSums*> parts;
-  for (const PartSums& part : sums.parts) parts.push_back(&part);
-  std::stable_sort(parts.begin(), parts.end(), [](const PartSums* a, const PartSums* b) {
-    return std::abs(a->contribution.mean()) > std::abs(b->contribution.mean());
+  std::vector<const NamedMoments*> parts;
+  for (const NamedMoments& part : sums.parts) parts.push_back(&part);
+  std::stable_sort(parts.begin(), parts.end(), [](const NamedMoments* a, const NamedMoments* b) {
+    return std::abs(a->moments.mean()) > std::abs(b->moments.mean());
   });
   TextTable table{{{translated("part")},
                    {translated("contribution"), true},
                    {translated("standard error"), true}}};
   for (std::size_t n = 0; n < std::min(most, parts.size()); ++n) {
-    const Moments& moments = parts[n]->contribution;
+    const Moments& moments = parts[n]->moments;
     table.add({parts[n]->name, shown_statistic(moments.mean()), shown_statistic(moments.error())});
   }
   const std::string what =
@@ -133,11 +146,11 @@ Picture contributions_picture(const CorpusSums& sums, const HeadsOptions& option
   WhySplits splits;
   LogitSplit& logit = splits.logit.emplace();
   std::vector<double> means;
-  for (const PartSums& part : sums.parts) {
+  for (const NamedMoments& part : sums.parts) {
     const auto place = ModelPlace::parse(part.name);
     if (!place) continue;
     logit.places.push_back(*place);
-    means.push_back(part.contribution.mean());
+    means.push_back(part.moments.mean());
   }
   const Shape shape{means.size()};
   logit.parts = Tensor(shape, std::move(means));
@@ -375,7 +388,9 @@ std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const Co
   add(true, "heads.csv", [&, sums] { return heads_csv(options, means, *sums); });
   add(true, "most.csv", [sums] { return most_csv(*sums); });
   add(true, "by_offset.csv", [sums] { return offsets_csv(*sums); });
-  add(split, "contributions.csv", [sums] { return contributions_csv(*sums); });
+  add(split, "contributions.csv", [sums] { return moments_csv(sums->parts); });
+  add(sums == nullptr || !sums->analyses.empty(), "analyses.csv",
+      [sums] { return moments_csv(sums->analyses); });
   add(patched, "patches.csv", [sums] { return patches_csv(sums->patches); });
   add(averaged, "result.json",
       [&, sums] { return mean_maps_json(averages, sums->texts, heads.document.threads); });
@@ -428,6 +443,9 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
       sums.texts);
   outcome.table = heads_text(means, options.heads.table);
   if (!sums.parts.empty()) outcome.table += contributions_text(sums);
+  if (!sums.analyses.empty()) {
+    outcome.table += analyses_text(sums.analyses, options.heads.table.top);
+  }
   means.warnings = outcome.warnings;
   outcome.json = heads_json(means);
 }

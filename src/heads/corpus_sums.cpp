@@ -166,19 +166,16 @@ void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line
   }
 }
 
-void CorpusSums::add(const std::vector<PartSums>& contributions) {
-  if (contributions.empty()) return;
-  if (parts.empty()) {
-    parts = contributions;
+void CorpusSums::add(const std::vector<NamedMoments>& more, std::vector<NamedMoments>& to) {
+  if (more.empty()) return;
+  if (to.empty()) {
+    to = more;
     return;
   }
-  if (!std::equal(parts.begin(), parts.end(), contributions.begin(), contributions.end(),
-                  [](const PartSums& a, const PartSums& b) { return a.name == b.name; })) {
+  if (!std::ranges::equal(to, more, {}, &NamedMoments::name, &NamedMoments::name)) {
     refuse_other_attentions();
   }
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    parts[p].contribution.add(contributions[p].contribution);
-  }
+  for (std::size_t p = 0; p < to.size(); ++p) to[p].moments.add(more[p].moments);
 }
 
 void CorpusSums::fail(std::uint64_t line, const std::string& problem) {
@@ -198,7 +195,8 @@ void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options)
   warned += other.warned;
   for (const TextNote& note : other.failures) keep(failures, note);
   for (const TextNote& note : other.warnings) keep_unlike(warnings, note);
-  add(other.parts);
+  add(other.parts, parts);
+  add(other.analyses, analyses);
   patches.add(other.patches);
   of_differences = of_differences || other.of_differences;
   if (other.attentions.empty()) return;

@@ -77,10 +77,10 @@ struct TextNumbers {
 };
 TextNumbers text_numbers(const AttentionMap& map, const HeadsCorpusOptions& options);
 
-/// Contribution of a part of a model to logits.
-struct PartSums {
-  std::string name;  ///< as in LogitSplit
-  Moments contribution;
+/// Contribution of a part of a model to logits, named as in LogitSplit, or a number of an analysis.
+struct NamedMoments {
+  std::string name;
+  Moments moments;
 };
 
 /// Effects of parts that are patched one at a time, over texts that each have another text.
@@ -124,13 +124,15 @@ struct CorpusSums {
   std::vector<TextNote> failures;  ///< the first ones
   std::vector<TextNote> warnings;  ///< the first ones, each with the first of its texts
   std::vector<AttentionSums> attentions;
-  std::vector<PartSums> parts;  ///< of logits, if they are split
+  std::vector<NamedMoments> parts;  ///< of logits, if they are split
+  /// Numbers of analyses: "loss", "lens.0.attention.rank", "without.1.3.divergence".
+  std::vector<NamedMoments> analyses;
   PatchSums patches;            ///< without sweeps if nothing is patched
   bool of_differences = false;  ///< whether these are parts of differences of two logits
 
-  /// Adds what each part adds to a logit. Throws Error(input), adding nothing, if the parts are
-  /// others.
-  void add(const std::vector<PartSums>& contributions);
+  /// Adds those of a text to those before. Throws Error(input), adding nothing, if they have other
+  /// names.
+  static void add(const std::vector<NamedMoments>& more, std::vector<NamedMoments>& to);
 
   /// Adds one text. Throws Error(input), adding nothing, if its attentions are others.
   void add(const std::vector<TextNumbers>& numbers, std::uint64_t line,

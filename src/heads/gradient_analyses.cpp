@@ -172,12 +172,12 @@ std::string gradients_text(const std::vector<TextGradients>& gradients,
                     error = with_decimals(own.error, 4);
   return text + (own.baseline.empty()
                      ? translated("\nIntegrated gradients begin with zeros in the place of all "
-                                  "embeddings, where the value is {1}; their sum is {2} more than "
-                                  "the change of the value.\n",
+                                  "embeddings, where the value is {1}; their sum minus the change "
+                                  "of the value is {2}.\n",
                                   before, error)
                      : translated("\nIntegrated gradients begin with {1} in the place of all "
-                                  "tokens, where the value is {2}; their sum is {3} more than the "
-                                  "change of the value.\n",
+                                  "tokens, where the value is {2}; their sum minus the change of "
+                                  "the value is {3}.\n",
                                   quoted(own.baseline), before, error));
 }
 

@@ -262,10 +262,10 @@ void add_gradients(const HeadsOptions& options, const std::vector<TextGradients>
                       false, options, translated("Sum of weight × gradient")));
   Heatmap heatmap;
   std::vector<double> numbers = found->inputs;
-  heatmap.query_labels.push_back(translated("Gradient × Input"));
+  heatmap.query_labels.push_back(translated("Gradient"));
   if (!found->integrated.empty()) {
     numbers.insert(numbers.end(), found->integrated.begin(), found->integrated.end());
-    heatmap.query_labels.push_back(translated("Integrated Gradients"));
+    heatmap.query_labels.push_back(translated("Integrated"));
   }
   heatmap.weights = Tensor({heatmap.query_labels.size(), found->inputs.size()}, std::move(numbers));
   heatmap.key_labels = pictures.tokens(found->inputs.size());

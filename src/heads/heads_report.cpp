@@ -374,15 +374,16 @@ Fact facts_of(const HeadPatches& patches) {
     for (std::size_t n = 0; n < sweep.patched.size(); ++n) {
       for (std::size_t h = 0; h < sweep.patched[n].size(); ++h) {
         const double difference = sweep.patched[n][h];
-        heads.push_back(object(
-            {{"layer", sweep.rows[n]},
-             {"head", h},
-             {"difference", difference},
-             {"effect", difference - patches.own},
-             {"effect_by_gradients", sweep.attributed.empty() ? Fact::absent()
-                                                     : Fact(sweep.attributed[n][h] - patches.own)},
-             {"standard_error",
-              sweep.errors.empty() ? Fact::absent() : known(sweep.errors[n][h])}}));
+        heads.push_back(
+            object({{"layer", sweep.rows[n]},
+                    {"head", h},
+                    {"difference", difference},
+                    {"effect", difference - patches.own},
+                    {"effect_by_gradients", sweep.attributed.empty()
+                                                ? Fact::absent()
+                                                : Fact(sweep.attributed[n][h] - patches.own)},
+                    {"standard_error",
+                     sweep.errors.empty() ? Fact::absent() : known(sweep.errors[n][h])}}));
       }
     }
   }

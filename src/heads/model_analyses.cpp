@@ -385,7 +385,7 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
   SweepEffects estimated;
   if (asked.attribution) {
     estimated = attributed_sweep({model, folder.weights, text, options}, choice,
-                                {effects.tokens[0], effects.tokens[1]});
+                                 {effects.tokens[0], effects.tokens[1]});
   }
   HeadPatches patches{token_text(folder, effects.tokens[0]),
                       token_text(folder, effects.tokens[1]),

@@ -279,11 +279,11 @@ std::string sums_text(const StoredSums& stored) {
                                                             attention.texts_by_position.end()))},
                    {"heads", list_of(attention.heads, head_facts)}});
   };
-  const auto part_facts = [](const PartSums& part) {
+  const auto part_facts = [](const NamedMoments& part) {
     return object({{"name", part.name},
-                   {"count", part.contribution.count},
-                   {"sum", part.contribution.sum.text()},
-                   {"squares", part.contribution.squares.text()}});
+                   {"count", part.moments.count},
+                   {"sum", part.moments.sum.text()},
+                   {"squares", part.moments.squares.text()}});
   };
   const auto sweep_facts = [](const PatchSums::Sweep& sweep) {
     const auto row = [](const std::vector<Moments>& effects) {
@@ -297,25 +297,26 @@ std::string sums_text(const StoredSums& stored) {
   const Fact patches = object({{"own", facts_of_moments(sums.patches.own)},
                                {"source", facts_of_moments(sums.patches.source)},
                                {"sweeps", list_of(sums.patches.sweeps, sweep_facts)}});
-  std::string text =
-      json_text(object({{"format", format},
-                        {"checksum", no_checksum},
-                        {"options", Fact::Members(stored.options.begin(), stored.options.end())},
-                        {"inputs", Fact::Members(stored.inputs.begin(), stored.inputs.end())},
-                        {"shard", Shape{stored.shard.index, stored.shard.count}},
-                        {"done", sums.done},
-                        {"in_range", sums.in_range},
-                        {"lines", sums.lines},
-                        {"lines_hash", sums.lines_hash},
-                        {"texts", sums.texts},
-                        {"failed", sums.failed},
-                        {"warned", sums.warned},
-                        {"failures", list_of(sums.failures, failure)},
-                        {"warnings", list_of(sums.warnings, warning)},
-                        {"attentions", list_of(sums.attentions, attention_facts)},
-                        {"parts", only_if(!sums.parts.empty(), list_of(sums.parts, part_facts))},
-                        {"of_differences", only_if(sums.of_differences, Fact(true))},
-                        {"patches", only_if(!sums.patches.sweeps.empty(), patches)}}));
+  std::string text = json_text(
+      object({{"format", format},
+              {"checksum", no_checksum},
+              {"options", Fact::Members(stored.options.begin(), stored.options.end())},
+              {"inputs", Fact::Members(stored.inputs.begin(), stored.inputs.end())},
+              {"shard", Shape{stored.shard.index, stored.shard.count}},
+              {"done", sums.done},
+              {"in_range", sums.in_range},
+              {"lines", sums.lines},
+              {"lines_hash", sums.lines_hash},
+              {"texts", sums.texts},
+              {"failed", sums.failed},
+              {"warned", sums.warned},
+              {"failures", list_of(sums.failures, failure)},
+              {"warnings", list_of(sums.warnings, warning)},
+              {"attentions", list_of(sums.attentions, attention_facts)},
+              {"parts", only_if(!sums.parts.empty(), list_of(sums.parts, part_facts))},
+              {"analyses", only_if(!sums.analyses.empty(), list_of(sums.analyses, part_facts))},
+              {"of_differences", only_if(sums.of_differences, Fact(true))},
+              {"patches", only_if(!sums.patches.sweeps.empty(), patches)}}));
   const std::size_t at = text.find(checksum_start) + checksum_start.size();
   const std::string_view whole = text;
   const std::string checksum =
@@ -374,12 +375,16 @@ StoredSums read_sums(std::string_view text) {
   if (root.find("patches") != nullptr) {
     sums.patches = read_patches(file.object("patches"), stored);
   }
-  if (root.find("parts") == nullptr) return stored;
+  const auto read_named = [&](const char* name, std::vector<NamedMoments>& to) {
+    if (root.find(name) == nullptr) return;
+    file.each(name, [&](const JsonValue& value, const std::string& place) {
+      const JsonObject part(value, place, texts_of_errors);
+      to.push_back({part.string("name"), read_moments(part, stored)});
+    });
+  };
+  read_named("analyses", sums.analyses);
+  read_named("parts", sums.parts);
   sums.of_differences = root.find("of_differences") != nullptr && file.boolean("of_differences");
-  file.each("parts", [&](const JsonValue& value, const std::string& place) {
-    const JsonObject part(value, place, texts_of_errors);
-    sums.parts.push_back({part.string("name"), read_moments(part, stored)});
-  });
   return stored;
 }
 

@@ -162,4 +162,59 @@ void TokenLosses::finish(NamedTensors& tensors, std::vector<std::vector<double>>
   losses = losses_;
 }
 
+TextAnalyses::TextAnalyses(ModelRequest& request, const HeadsOptions& asked)
+    : request_(request), asked_(asked) {
+  if (!asked_.logit && !request.why.empty()) {
+    asked_.logit = request.why.front().logit;
+    asked_.against_logit = request.why.front().against_logit;
+  }
+  const auto wants = [&](HeadAnalysis analysis) {
+    return std::ranges::count(asked_.analyses, analysis) > 0;
+  };
+  if (wants(HeadAnalysis::lens)) {
+    if (!asked_.logit) asked_.logit = "";
+    lens_.emplace(request, asked_);
+  }
+  if (wants(HeadAnalysis::loss)) losses_.emplace(request);
+}
+
+std::vector<PassObserver> TextAnalyses::observers() {
+  std::vector<PassObserver> all;
+  if (lens_) all.push_back(lens_->observer());
+  if (losses_) all.push_back(losses_->observer());
+  return all;
+}
+
+std::vector<std::pair<std::string, double>> TextAnalyses::numbers() const {
+  std::vector<std::pair<std::string, double>> all;
+  NamedTensors tensors;
+  if (losses_) {
+    std::vector<std::vector<double>> losses;
+    losses_->finish(tensors, losses);
+    if (losses.front().empty()) {
+      throw input_error(translated("a text of one token has no losses"), "/text",
+                        translated("leave the text out, or the loss"));
+    }
+    double sum = 0;
+    for (const double loss : losses.front()) sum += loss;
+    all.emplace_back("loss", sum / static_cast<double>(losses.front().size()));
+  }
+  if (lens_) {
+    std::optional<TokenTrace> trace;
+    lens_->finish(tensors, trace);
+    for (const TracedState& state : trace->states) {
+      const std::string name = "lens." + state.state;
+      all.emplace_back(name + ".logit", state.logit);
+      all.emplace_back(name + ".probability", state.probability);
+      all.emplace_back(name + ".rank", static_cast<double>(state.rank));
+    }
+  }
+  if (asked_.without_heads_of.empty()) return all;
+  for (const HeadDifference& own : head_differences(request_, asked_.without_heads_of)) {
+    all.emplace_back("without." + own.layer + "." + std::to_string(own.head) + ".divergence",
+                     own.divergence);
+  }
+  return all;
+}
+
 }  // namespace attn

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/heads.hpp"
@@ -58,6 +60,28 @@ class TokenLosses {
  private:
   const ModelRequest& request_;
   std::vector<std::vector<double>> losses_;  // of each sample, from its second token on
+};
+
+/// Numbers of one text of a corpus, by name: "loss", the mean over its tokens; of a lens and a
+/// named token "lens.0.attention.logit", "….probability" and "….rank"; of heads that are left out
+/// "without.1.3.divergence".
+class TextAnalyses {
+ public:
+  /// Tokens that the options do not name are those of the text's document. Throws as TokenLens and
+  /// TokenLosses do. Keeps a reference to the request.
+  TextAnalyses(ModelRequest& request, const HeadsOptions& asked);
+
+  /// Look through a pass; must not outlive this object, which must not be moved.
+  std::vector<PassObserver> observers();
+
+  /// After the pass. Throws as head_differences().
+  std::vector<std::pair<std::string, double>> numbers() const;
+
+ private:
+  ModelRequest& request_;
+  HeadsOptions asked_;
+  std::optional<TokenLens> lens_;
+  std::optional<TokenLosses> losses_;
 };
 
 }  // namespace attn

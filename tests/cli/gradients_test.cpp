@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,51 @@ TEST_CASE("what gradients cannot be of is refused with what to do") {
             .errors ==
         "attn-cli: both logits are of one token\n  where: --against-logit\n  help:  give two "
         "tokens\n");
+}
+
+TEST_CASE("of pairs of texts lens, losses and left-out heads have means, which shards join") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> texts{"The peace of the world", "The war of the people",
+                                       "The laws of the country"};
+  std::string lines;
+  for (const std::string& text : texts) {
+    lines += R"({"text": ")" + text + R"(", "logit": " of", "against_logit": " the"})" + "\n";
+  }
+  std::ofstream(folder / "texts.jsonl") << lines;
+  const std::string command = "\"$ATTN\" heads --model '" + speeches +
+                              "' --corpus texts.jsonl --analyses lens,loss --without-heads-of 3 "
+                              "--quiet --out ";
+  REQUIRE(shell(command + "whole", folder.path()).exit_code == 0);
+  for (const char* shard : {"0/2", "1/2"}) {
+    REQUIRE(shell(command + "parts --shard " + shard, folder.path()).exit_code == 0);
+  }
+  const Outcome joined = attn_cli({"heads", "--merge", "parts"}, folder.path());
+  CAPTURE(joined.errors);
+  CHECK(joined.output.find("Means of the analyses; analyses.csv has all of them.") !=
+        std::string::npos);
+  const std::string csv = read_text(folder / "whole" / "analyses.csv");
+  CHECK(csv == read_text(folder / "parts" / "analyses.csv"));
+
+  double loss = 0, logit = 0, divergence = 0;
+  for (const std::string& text : texts) {
+    const Outcome one = attn_cli({"heads", "--model", speeches, "--text", text, "--analyses",
+                                  "lens,loss", "--logit", " of", "--against-logit", " the",
+                                  "--without-heads-of", "3", "--json"});
+    REQUIRE(one.exit_code == 0);
+    const auto json = nlohmann::json::parse(one.output);
+    loss += sum_of(json["losses"][0]) / static_cast<double>(json["losses"][0].size()) / 3;
+    logit += static_cast<double>(json["trace"]["states"][3]["logit"]) / 3;
+    divergence += static_cast<double>(json["differences"][2]["divergence"]) / 3;
+  }
+  const auto mean_of = [&](const std::string& name) {
+    const std::size_t at = csv.find("\n" + name + ",");
+    REQUIRE(at != std::string::npos);
+    return std::stod(csv.substr(at + name.size() + 2));
+  };
+  // Numbers of texts that are read alone are printed in float32's digits.
+  CHECK(std::abs(mean_of("loss") - loss) < 1e-5);
+  CHECK(std::abs(mean_of("lens.1.attention.logit") - logit) < 1e-5);
+  CHECK(std::abs(mean_of("without.3.2.divergence") - divergence) < 1e-5);
 }
 
 }  // namespace

@@ -203,10 +203,10 @@ TEST_CASE("of a corpus as of one text only the chosen statistics are told") {
         std::string::npos);
 }
 
-TEST_CASE("of a corpus only statistics are read, of its texts as they are") {
+TEST_CASE("of a corpus texts are read as they are, and analyses that say one number of each") {
   const TemporaryFolder folder;
   write_text(folder / "texts.txt", "the peace of the world\n");
-  const std::string statistics = "of a corpus only statistics are read",
+  const std::string statistics = "of a corpus only statistics, a lens and losses are read",
                     answers = "a corpus is read as it is, without answers",
                     patches = "the lines of a corpus have the texts that parts are taken from",
                     texts = "the corpus has the texts", one_text = "leave it out, or read one text";
@@ -215,8 +215,7 @@ TEST_CASE("of a corpus only statistics are read, of its texts as they are") {
     std::string problem, help;
   };
   for (const auto& [words, problem, help] :
-       {Refused{{"--without-heads-of", "1"}, statistics, one_text},
-        Refused{{"--analyses", "rollout"}, statistics, one_text},
+       {Refused{{"--analyses", "rollout"}, statistics, one_text},
         Refused{{"--generate", "2"}, answers, one_text},
         Refused{{"--continue", "text"}, answers, one_text},
         Refused{{"--parts", "a=0:3"}, answers, one_text},
