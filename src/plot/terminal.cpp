@@ -156,6 +156,7 @@ struct Layout {
   std::size_t width = 1;              // columns of the terminal a cell
   std::size_t cells_a_line = 1;       // 2: each cell is half a line high
   bool values = false;                // whether each cell's value is written into it
+  bool shades = true;                 // whether colours or characters tell the values
 };
 
 class TerminalHeatmap {
@@ -268,9 +269,11 @@ class TerminalHeatmap {
     if (layout.rows == matrix_.rows() && layout.columns == matrix_.columns() &&
         widest_cell >= least_width) {
       const std::size_t value = value_width();
-      // Without colours some shades stand on either side of the value.
-      const std::size_t least = coloured ? 1 : 4, usual = coloured ? 2 : 4;
+      // Without colours some shades stand on either side of the value, or the value alone.
+      constexpr std::size_t least = 1, beside = 4;
       layout.values = value > 0 && value + least <= widest_cell;
+      layout.shades = coloured || !layout.values || value + beside <= widest_cell;
+      const std::size_t usual = coloured || !layout.shades ? 2 : beside;
       if (layout.values) wanted = std::min(value + usual, widest_cell);
     }
     layout.width = std::min(widest_cell, std::max(wanted, widest(keys_.labels, widest_label) + 1));
@@ -307,6 +310,10 @@ class TerminalHeatmap {
       std::string text(layout.width, shade(cell));
       if (layout.values && !cell.hidden && std::isfinite(cell.value)) {
         const std::string value = shown_value(cell.value, format_, PlotStyle::standard);
+        if (!layout.shades) {
+          line.add(padded_left(value, layout.width));
+          return;
+        }
         const std::size_t own = display_width(value), left = (layout.width - own) / 2;
         text = std::string(left, shade(cell)) + value +
                std::string(layout.width - own - left, shade(cell));
@@ -365,7 +372,8 @@ class TerminalHeatmap {
       const std::size_t length =
           std::clamp(columns_ - std::min(columns_, used), shades.size(), longest_scale);
       line.add(low);
-      for (std::size_t i = 0; i < length; ++i) {
+      if (!layout.shades) line.add("\u2026");
+      for (std::size_t i = 0; layout.shades && i < length; ++i) {
         if (coloured) {
           line.add(" ",
                    scale_.map.at((static_cast<double>(i) + 0.5) / static_cast<double>(length)));

@@ -43,15 +43,24 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("without colours a heatmap is values among shades of text, or shades alone") {
+TEST_CASE("without colours a heatmap is values among shades of text, or either alone") {
   CHECK(attn::draw_in_terminal(two_by_three(), options(60)) ==
         "Weights; rows: queries, columns: keys\n"
         "       K_1     K_2     K_3\n"
         "Q_1 ..0.00..--0.25--##0.75##\n"
         "Q_2 ..0.10..++0.50++==0.40==\n"
         "    0 ...:::---===+++***###%%%@@@ 1\n");
-  CHECK(attn::draw_in_terminal(two_by_three(), options(27))
-            .find("\nQ_1 ....----####\nQ_2 ....++++====\n") != std::string::npos);
+  CHECK(attn::draw_in_terminal(two_by_three(), options(27)) ==
+        "Weights\n"
+        "      K_1   K_2   K_3\n"
+        "Q_1   0.00  0.25  0.75\n"
+        "Q_2   0.10  0.50  0.40\n"
+        "    0 … 1\n");
+  attn::Heatmap narrow = two_by_three();
+  narrow.weights =
+      attn::Tensor({2, 4}, std::vector<float>{0, 0.25F, 0.75F, 0, 0.1F, 0.5F, 0.4F, 0});
+  CHECK(attn::draw_in_terminal(narrow, options(20))
+            .find("\nQ_1 ....----####....\nQ_2 ....++++====....\n") != std::string::npos);
 }
 
 TEST_CASE("the ends of the scale are short, however many digits the numbers have") {
