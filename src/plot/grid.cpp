@@ -116,10 +116,11 @@ std::vector<std::string> titles_of(const HeatmapGrid& grid, const GridOptions& o
 }
 
 // Columns that panels of one row stand in, where the options do not say: those of nearly a square
-// of many; of few all or, where the height follows the content, as many as leave room for names.
+// of many; of few all or, where the height follows the content, as many as leave room for names
+// and for the bars of panels that have their own.
 std::size_t usual_columns(const HeatmapGrid& grid, const GridOptions& options) {
   constexpr std::size_t most_in_a_row = 6;
-  constexpr double least_width = 1.2;  // inches
+  constexpr double least_width = 1.2, least_with_bar = 2;  // inches
   const std::size_t panels = grid.panels.size();
   if (options.figure.style != PlotStyle::standard ||
       (options.titles && !names_each_panel(grid, options))) {
@@ -130,7 +131,10 @@ std::size_t usual_columns(const HeatmapGrid& grid, const GridOptions& options) {
   if (figure.panel == nullptr && !(figure.figsize && figure.figsize->second == 0))
     return grid.columns;
   const double width = figure.panel != nullptr ? figure.panel->size.first : figure.figsize->first;
-  const std::size_t most = std::max<std::size_t>(2, static_cast<std::size_t>(width / least_width));
+  const bool bars = options.colors.bar && options.colors.range.scope == ColorRange::Scope::panel;
+  const std::size_t least = bars && panels <= 2 ? 1 : 2;
+  const std::size_t most =
+      std::max(least, static_cast<std::size_t>(width / (bars ? least_with_bar : least_width)));
   const std::size_t rows = (panels + most - 1) / most;
   return (panels + rows - 1) / rows;
 }
@@ -178,8 +182,7 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
         if (grid_.ranges[k] == grid_.ranges[i]) alike.push_back(whole[k]);
       }
       scales_.push_back(colour_scale(alike.empty() ? std::span(&whole[i], 1) : std::span(alike),
-                                     !grid_.panels[i].any_numbers, options.colors,
-                                     options.figure));
+                                     !grid_.panels[i].any_numbers, options.colors, options.figure));
     }
   } else {
     const bool weights = std::none_of(grid_.panels.begin(), grid_.panels.end(),

@@ -159,8 +159,10 @@ TEST_CASE("a row of many panels is wrapped, and each of its panels can be named"
 }
 
 TEST_CASE("a row of few panels is wrapped where the width alone is given and names have no room") {
-  const auto rows = [](std::size_t panels, double width, double height) {
+  auto scope = ColorRange::Scope::shared;
+  const auto rows = [&](std::size_t panels, double width, double height) {
     GridOptions options = small();
+    options.colors.range.scope = scope;
     options.figure.figsize = {width, height};
     options.figure.exact_size = true;
     std::vector<double> tops;
@@ -178,6 +180,11 @@ TEST_CASE("a row of few panels is wrapped where the width alone is given and nam
   CHECK(rows(4, 6.75, 0) == 1);
   CHECK(rows(6, 6.75, 0) == 2);
   CHECK(rows(4, 3.25, 2) == 1);
+  scope = ColorRange::Scope::panel;
+  CHECK(rows(2, 3.25, 0) == 2);
+  CHECK(rows(2, 6.75, 0) == 1);
+  CHECK(rows(4, 3.25, 0) == 2);
+  CHECK(rows(4, 6.75, 0) == 2);
 }
 
 TEST_CASE("panels of one number share a range of colours where each has its own") {
