@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pictures/drawing.hpp"
+#include "plot/axes/axes.hpp"
 #include "plot/numbers/ticks.hpp"
 #include "plot/parts.hpp"
 #include "support/printable.hpp"
@@ -332,7 +333,7 @@ plot::StackedBars bars_of_shares(const std::vector<AttentionName>& attentions,
                                  const std::vector<std::string>& parts,
                                  const std::vector<std::vector<std::vector<double>>>& means) {
   plot::StackedBars chart;
-  for (const std::string& part : parts) chart.parts.push_back(printable(part));
+  for (const std::string& part : parts) chart.parts.push_back(printable(plot::shown_part(part)));
   for (std::size_t n = 0; n < means.size(); ++n) {
     for (std::size_t h = 0; h < means[n].size(); ++h)
       chart.rows.push_back({attentions[n].head_name(h), means[n][h]});

@@ -1,7 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "plot/axes/axes.hpp"
@@ -20,6 +24,7 @@ constexpr double least_bracket = 10, least_sentence = 24;
 constexpr double least_bracketed = 60;
 // The room from one label to the next, in widths of a level label and in heights of a line.
 constexpr double room_across = 1.1, room_along = 1.15;
+constexpr double number_room = 1.6;  // widths of a number, which none turns
 // The longest label, in widths or heights of the figure; the matplotlib style shortens only absurd
 // ones.
 constexpr double longest_label = 0.25, longest_label_in_matplotlib = 3;
@@ -108,14 +113,33 @@ std::size_t set_index_ticks(Axis& axis, const CellTicks& cell_ticks, double leng
   return step;
 }
 
+// The whole number that a name is, or that of a position, "K_12".
+std::optional<std::int64_t> number_of(std::string_view name) {
+  constexpr std::string_view minus = "\u2212";
+  if (name.starts_with("Q_") || name.starts_with("K_")) name.remove_prefix(2);
+  const bool negative = name.starts_with(minus);
+  if (negative) name.remove_prefix(minus.size());
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size()) return {};
+  return negative ? -number : number;
+}
+
+// Whether all names are whole numbers alone, such as distances.
+bool are_numbers(const std::vector<std::string>& names) {
+  return std::ranges::all_of(names, [](const std::string& name) {
+    return !name.empty() && name[0] != 'Q' && name[0] != 'K' && number_of(name);
+  });
+}
+
 // The first cell to be named where each `step`th one is: that of a multiple of the step, where
 // cells are numbered one by one and there is such a cell.
 std::size_t round_start(const CellTicks& ticks, std::size_t step) {
   if (step >= ticks.labels.size()) return 0;
-  if (!are_positions({ticks.labels[0], ticks.labels[step]})) return 0;
-  const auto number = [&](std::size_t i) { return std::stoull(ticks.labels[i].substr(2)); };
-  if (number(step) != number(0) + step) return 0;
-  return (step - number(0) % step) % step;
+  const auto first = number_of(ticks.labels[0]), next = number_of(ticks.labels[step]);
+  const auto signed_step = static_cast<std::int64_t>(step);
+  if (!first || !next || *next - *first != signed_step) return 0;
+  return static_cast<std::size_t>(((-*first % signed_step) + signed_step) % signed_step);
 }
 
 // Whether a name is that of a token: neither several words nor a number.
@@ -304,7 +328,9 @@ std::size_t set_named_ticks(Axis& axis, const CellTicks& ticks, double length, b
       largest.width = std::max(largest.width, text.width);
       largest.height = std::max(largest.height, text.height);
     }
-    if (horizontal) {
+    if (horizontal && !all && are_numbers(ticks.labels)) {
+      step = round_step(number_room * largest.width / cell);
+    } else if (horizontal) {
       step = turned_step(axis, largest, cell, all);
     } else if (!all) {
       step = round_step(largest.height * room_along / cell);
@@ -343,11 +369,14 @@ std::size_t set_cell_ticks(Axis& axis, const CellTicks& ticks, double length, bo
 }
 
 std::string shown_part(const std::string& name) {
-  constexpr std::array known = {to_translate("prompt"), to_translate("answer"),
-                                to_translate("system"), to_translate("user"),
-                                to_translate("assistant")};
-  for (const char* const word : known) {
-    if (name == word) return translated(word);
+  constexpr std::array known = {to_translate("prompt"),    to_translate("answer"),
+                                to_translate("system"),    to_translate("user"),
+                                to_translate("assistant"), to_translate("first token"),
+                                to_translate("sink")};
+  for (const std::string_view word : known) {
+    if (std::ranges::equal(name, word,
+                           [](char a, char b) { return a == b || (a == '_' && b == ' '); }))
+      return translated(word.data());
   }
   return name;
 }
@@ -372,15 +401,21 @@ void set_spans(MapTicks& ticks, const Heatmap& map, const FigureOptions& options
 MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
                    const FigureOptions& options) {
   const ShownLabels labels = shown_labels(names, options);
+  // Many positions along an axis that is given a name are numbers alone.
+  const bool standard = options.style == PlotStyle::standard;
   const auto ticks = [&](const std::vector<std::string>& given, const char* prefix,
-                         std::size_t count, std::size_t first, bool upwards) -> CellTicks {
-    const bool by_index =
-        given.empty() && names.first_number == 0 && options.ticks == Ticks::automatic;
+                         std::size_t count, std::size_t first, bool upwards,
+                         bool named) -> CellTicks {
+    const bool numbers = names.first_number == 0 || (standard && named && count > many_names);
+    const bool by_index = given.empty() && numbers && options.ticks == Ticks::automatic;
     return {labels_or(given, prefix, count, first, names.first_number),
-            by_index ? Ticks::index : options.ticks, first, upwards};
+            by_index ? Ticks::index : options.ticks, first + (by_index ? names.first_number : 0),
+            upwards};
   };
-  MapTicks all{ticks(labels.query, "Q_", rows, names.first_query, options.keys_upwards),
-               ticks(labels.key, "K_", columns, names.first_key, false)};
+  MapTicks all{
+      ticks(labels.query, "Q_", rows, names.first_query, options.keys_upwards,
+            options.ylabel.has_value()),
+      ticks(labels.key, "K_", columns, names.first_key, false, options.xlabel.has_value())};
   set_spans(all, names, options);
   return all;
 }
@@ -398,7 +433,8 @@ std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
   // The largest size at which every name of an axis has room; the usual one if there is none.
   const auto fitting_size = [&](bool horizontal) {
     const CellTicks& names = horizontal ? ticks.key : ticks.query;
-    if (!figure.standard() || names.ticks == Ticks::index || are_positions(names.labels)) {
+    if (!figure.standard() || names.ticks == Ticks::index || are_positions(names.labels) ||
+        are_numbers(names.labels)) {
       return usual;
     }
     for (double size = usual; size * figure.font_scale() >= figure.least_letters();

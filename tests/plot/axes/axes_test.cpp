@@ -295,6 +295,36 @@ TEST_CASE("an axis that counts names its few special tokens, and no number too n
   CHECK(axis_of(words, true, PlotStyle::standard, attn::Ticks::automatic).ticks[0].label == "0");
 }
 
+TEST_CASE("numbers as names of cells stand level and apart, at multiples of a round step") {
+  std::vector<std::string> distances;
+  for (int i = -23; i < 24; ++i)
+    distances.push_back((i < 0 ? "\u2212" : "") + std::to_string(std::abs(i)));
+  const auto axis = axis_of(distances, true, PlotStyle::standard, attn::Ticks::automatic);
+  CHECK(axis.tick_label_degrees == 0);
+  CHECK(apart(axis, true));
+  REQUIRE(axis.ticks.size() == 9);
+  CHECK(axis.ticks[0].label == "\u221220");
+  CHECK(axis.ticks[4].label == "0");
+  CHECK(axis.ticks[8].label == "20");
+  CHECK(axis_of({"1", "2", "3"}, true, PlotStyle::standard, attn::Ticks::automatic).ticks.size() ==
+        3);
+}
+
+TEST_CASE("many positions along an axis that is given a name are numbers, few have their letter") {
+  attn::Heatmap map;
+  FigureOptions options;
+  options.xlabel = "Frame";
+  CHECK(map_ticks(map, 4, 30, options).key.ticks == attn::Ticks::index);
+  CHECK(map_ticks(map, 4, 30, options).query.ticks == attn::Ticks::automatic);
+  CHECK(map_ticks(map, 4, 4, options).key.ticks == attn::Ticks::automatic);
+  CHECK(map_ticks(map, 4, 30, FigureOptions()).key.ticks == attn::Ticks::automatic);
+}
+
+TEST_CASE("parts of a text that the program names are words") {
+  CHECK(shown_part("first_token") == "first token");
+  CHECK(shown_part("my_part") == "my_part");
+}
+
 TEST_CASE("index ticks count from 0 and stand between cells in the matplotlib style only") {
   const auto matplotlib = axis_of(same("", 3), true, PlotStyle::matplotlib, attn::Ticks::index);
   REQUIRE(matplotlib.ticks.size() == 7);
