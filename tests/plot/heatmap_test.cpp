@@ -573,6 +573,20 @@ TEST_CASE("impossible options are refused") {
         "  help:  give values from -4e307 to 4e307");
 }
 
+TEST_CASE("values are left out where they would be smaller than five points in print") {
+  HeatmapOptions options;
+  const auto values = [&](double width) {
+    options.figure.figsize = {width, 0};
+    const Heatmap map = heatmap_of({11, 11}, std::vector<double>(121, 1.0 / 11));
+    const Picture picture = draw_heatmap(map, options, PictureFormat::svg);
+    return std::ranges::count(picture.texts, std::string("0.09"), &PictureText::text);
+  };
+  CHECK(values(6.75) == 121);
+  CHECK(values(3.25) == 0);
+  options.annotation.when = Annotate::on;
+  CHECK(values(3.25) == 121);
+}
+
 TEST_CASE("figures too small for their texts, and texts too long for their figure, are drawn") {
   Heatmap heatmap = heatmap_of({2, 2}, {1, 2, 3, 4});
   heatmap.title = std::string(20000, 't');

@@ -124,6 +124,7 @@ void hatch_hidden(Canvas& canvas, const Box& box, const Matrix& matrix, const Pa
 
 constexpr double usual_size = 10, least_size = 6;               // points
 constexpr double least_demanded_size = 2, least_text_size = 5;  // points
+constexpr double least_in_print = 5;                            // points, whatever their scale
 constexpr std::size_t most_values = 1'000'000;                  // more would only be a black area
 // Shares of its cell that a value may take in the standard style: across, and down,
 // where a line of room stays above and below.
@@ -172,7 +173,8 @@ std::optional<double> value_size(const Box& cell, const Matrix& matrix, const Va
       return usual_size;
     return std::nullopt;
   }
-  for (double size = usual_size; size >= least_size; --size) {  // NOLINT: whole numbers
+  const double least = std::max(least_size, least_in_print / typesetter.font_scale());
+  for (double size = usual_size; size >= least; --size) {  // NOLINT: whole numbers
     if (fit(cell, matrix, format, style, with_signs, size, typesetter)) return size;
   }
   if (!demanded) return std::nullopt;
