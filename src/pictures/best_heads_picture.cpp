@@ -108,6 +108,7 @@ Picture draw_best_heads(const Drawing& drawing, std::size_t count) {
   sheet.rows.push_back({{"", 1, [&](plot::Panel& panel, const Colours&) {
                            FigureOptions options = options_on(panel).figure;
                            options.title = dots.title;
+                           options.ticks = Ticks::automatic;  // of heads, not of tokens
                            options.xlabel = translated("Head");
                            options.ylabel = numbered ? translated("Layer") : "";
                            return draw_dots(dots, options, drawing.format);

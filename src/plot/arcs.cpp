@@ -291,7 +291,7 @@ Picture draw_arcs(const HeadLines& lines, const LinesOptions& options, PictureFo
     chosen.keep_fewest(most_of_long, matrices);
     for (const WeightLine& line : chosen.lines) joined.insert({first + line.query, line.key});
   }
-  const std::vector<LegendEntry> entries = chosen.key(lines, figure.paper().ink);
+  const std::vector<LegendEntry> entries = chosen.key(lines, figure);
   const std::string none = chosen.reason_for_none();
   const std::string title = title_of(options.figure, lines.title, default_title);
   describe(figure, title,

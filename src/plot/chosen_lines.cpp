@@ -160,7 +160,26 @@ void ChosenLines::keep_fewest(std::size_t most, const std::vector<Matrix>& matri
   lines.assign(kept.rbegin(), kept.rend());
 }
 
-std::vector<LegendEntry> ChosenLines::key(const HeadLines& of, Colour ink) const {
+namespace {
+
+// A text that is long for a legend as two lines of about one length.
+std::vector<std::string> in_two(const std::string& text) {
+  constexpr std::size_t longest = 20;  // bytes
+  std::size_t middle = std::string::npos;
+  const auto from_middle = [&](std::size_t at) {
+    return at > text.size() / 2 ? at - text.size() / 2 : text.size() / 2 - at;
+  };
+  for (std::size_t at = text.find(' '); at != text.npos; at = text.find(' ', at + 1)) {
+    if (middle == text.npos || from_middle(at) < from_middle(middle)) middle = at;
+  }
+  if (text.size() <= longest || middle == text.npos) return {text};
+  return {text.substr(0, middle), text.substr(middle + 1)};
+}
+
+}  // namespace
+
+std::vector<LegendEntry> ChosenLines::key(const HeadLines& of, const Figure& figure) const {
+  const Colour ink = figure.paper().ink;
   std::vector<LegendEntry> entries;
   for (std::size_t i = 0; i < of.heads.size() && of.heads.size() > 1; ++i) {
     entries.push_back({of.heads[i].title, head_colour(i)});
@@ -174,8 +193,10 @@ std::vector<LegendEntry> ChosenLines::key(const HeadLines& of, Colour ink) const
     entries.back().opacity = opacity_of_line(share);
   }
   const auto remark = [&](const std::string& text) {
-    entries.push_back({text, ink});
-    entries.back().bare = true;
+    for (const std::string& line : figure.narrow() ? in_two(text) : std::vector{text}) {
+      entries.push_back({line, ink});
+      entries.back().bare = true;
+    }
   };
   if (fewest_of_) {
     remark(translated("the strongest {1} of {2} queries,", lines.size(), *fewest_of_));

@@ -41,7 +41,7 @@ class ChosenLines {
 
   /// Entries of a key for the heads, if there are several, for some weights, and remarks on what is
   /// left out.
-  std::vector<LegendEntry> key(const HeadLines& lines, Colour ink) const;
+  std::vector<LegendEntry> key(const HeadLines& lines, const Figure& figure) const;
   /// Why there are no lines; empty if there are.
   std::string reason_for_none() const;
   /// What cannot be told by lines.

@@ -30,6 +30,7 @@ constexpr double margin = 0.06;                     // of the values' range, abo
 constexpr double end_size = 10, end_gap = 14;       // points; of names at the ends, and before them
 constexpr double end_line = 0.8;                    // points; from a curve to its name
 constexpr double longest_end = 0.3;                 // of the figure's width
+constexpr double early_end = 0.15;                  // of the frame's width, before its right side
 constexpr double band_opacity = 0.22;
 
 // A curve, and the column of the standard errors of its values, if the table has one.
@@ -299,7 +300,7 @@ std::vector<EndName> names_at_ends(const std::vector<std::vector<Point>>& curves
                                    const std::vector<std::string>& names, const Box& frame,
                                    Figure& figure) {
   const double line = figure.typesetter().text("lp", end_size).height;
-  const double left = frame.right + figure.pixels_beside_text(end_gap);
+  const double gap = figure.pixels_beside_text(end_gap), left = frame.right + gap;
   struct End {
     std::size_t curve;
     Point last;
@@ -322,10 +323,13 @@ std::vector<EndName> names_at_ends(const std::vector<std::vector<Point>>& curves
   for (const End& end : ends) {
     const std::string name =
         shortened(names[end.curve], end_size, longest_end * figure.width(), figure.typesetter());
+    // A line from an early end would look as if the curve went on.
+    const bool early = frame.right - end.last.x > early_end * frame.width();
+    const double from = early ? frame.right : end.last.x;
     placed.push_back({place(figure.typesetter().text(name, end_size), {left, end.y},
                             {Horizontal::left, Vertical::centre_of_capitals}),
-                      {std::min(end.last.x, frame.right), end.last.y},
-                      {left - figure.pixels_beside_text(end_gap) / 4, end.y},
+                      {std::min(from, frame.right), end.last.y},
+                      {left - gap / 4, end.y},
                       head_colour(end.curve)});
   }
   return placed;

@@ -78,7 +78,7 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
   Figure figure(options.figure, format, default_size(first));
   const MapTicks ticks = map_ticks(lines.heads[0], first.rows(), first.columns(), options.figure);
   const ChosenLines chosen(matrices, options);
-  const std::vector<LegendEntry> entries = chosen.key(lines, figure.paper().ink);
+  const std::vector<LegendEntry> entries = chosen.key(lines, figure);
   const std::string none = chosen.reason_for_none();
   const std::string title = title_of(options.figure, lines.title, default_title);
   describe(figure, title,
