@@ -360,18 +360,21 @@ bool names_cells(const Heatmap& heatmap, const HeatmapOptions& options) {
          !are_positions(heatmap.key_labels);
 }
 
+// The turned map where keys go upwards; otherwise as it is given.
+Heatmap as_shown(const Heatmap& given, const FigureOptions& options) {
+  return options.keys_upwards ? with_keys_upwards(given, options) : given;
+}
+
 }  // namespace
 }  // namespace plot::heatmap
 
 Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, PictureFormat format) {
   using namespace plot;
   using namespace plot::heatmap;
-  const bool upwards = options.figure.keys_upwards;
-  const Heatmap turned = upwards ? with_keys_upwards(given, options.figure) : Heatmap();
-  const Heatmap& heatmap = upwards ? turned : given;
+  const Heatmap heatmap = as_shown(given, options.figure);
   // Rows sum to 1 as they are given, turned or left out in part they need not.
   const Matrix whole(given, "weights");
-  Matrix matrix = upwards ? Matrix(heatmap, "weights") : whole;
+  Matrix matrix = options.figure.keys_upwards ? Matrix(heatmap, "weights") : whole;
   matrix.leave_out(options.cells);
   ColourScale scale =
       colour_scale({&whole, 1}, !heatmap.any_numbers, options.colors, options.figure);
