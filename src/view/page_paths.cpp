@@ -26,6 +26,9 @@ void put_paths(const ViewOptions& options, PageMaker& page) {
   constexpr std::size_t most_paths = 200;  // between heads
   HeadsOptions heads;
   heads.document = options.document;
+  // Paths end where the first token of an answer is predicted.
+  heads.document.generate.reset();
+  heads.document.continued.reset();
   heads.maps = options.maps;
   heads.statistics = {HeadStatistic::previous};  // of maps that nobody asks for
   heads.paths = true;

@@ -458,6 +458,11 @@ TEST_CASE("the page has the strongest paths between heads, of the text as it is"
             std::abs(paths.element(n - 1).element(5).number()));
     }
   }
+  // Before an answer they are the same.
+  options.document.generate = 1;
+  const ReadPage answered = page_of(options);
+  CHECK(answered.at({"paths", "own"}).number() == patches.own);
+  CHECK(answered.at({"samples", "0", "answer", "probabilities"}).size() == 1);
   options.document.patch.reset();
   CHECK(error_from([&] { page_of(options); }, ErrorKind::usage) ==
         "there is no text to patch parts from\n  where: HeadsOptions::paths\n  help:  add "

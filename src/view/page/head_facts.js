@@ -164,28 +164,28 @@ function headNameInStack(attention, head) {
   return several ? say('head_of_stack', { head: name, stack: inLanguage(attention.stack) }) : name;
 }
 
-/** A plain sentence about the chosen head, from the weights that are shown of it. */
+/** A plain sentence about the chosen head, from the weights that are shown of it, and what many texts say of that. @returns {(Node | string)[]} */
 function headSentence() {
   const attention = chosenAttention();
   const [place, shown] = [chosenPlace(), chosenMap()];
-  if (!attention || !place || !shown || !areWeights() || !attention.statistics) return '';
+  if (!attention || !place || !shown || !areWeights() || !attention.statistics) return [];
   const head = headNameInStack(attention, page.choice.head);
-  if (!shown.map.exactCells) return pooledSentence(head);
+  if (!shown.map.exactCells) return [pooledSentence(head)];
   const ofPicture = pictureSentence(head, shown.map);
-  if (ofPicture) return ofPicture;
+  if (ofPicture) return [ofPicture];
   const facts = factsOfMap(shown.map, queryTokens(), keyTokens(), place.same_positions);
-  if (facts.queries === 0) return '';
+  if (facts.queries === 0) return [];
   const twoDigits = (/** @type {number} */ share) => share.toFixed(2);
   const told = toldPattern(facts);
   if (told) {
     const some = told.queries < facts.queries ? say('head_some_queries', { count: told.queries, all: facts.queries }) : '';
-    return say(told.sentence, { head, share: twoDigits(told.share), even: twoDigits(told.even), some }) + evidenceSaying(told.sentence);
+    return [say(told.sentence, { head, share: twoDigits(told.share), even: twoDigits(told.even), some }), make('span', { class: 'quiet', text: evidenceSaying(told.sentence) })];
   }
   const numbers = { head, share: twoDigits(facts.strongest), even: twoDigits(facts.even) };
   const keys = facts.keys.slice(0, 2).map((key) => placeName(keyTokens(), { first: key, end: key + 1 }, false, 160)).join(say('list_join'));
-  if (facts.strongest >= LEAST_TOLD && facts.strongest >= TIMES_EVEN * facts.even) return say('head_concentrates', { ...numbers, keys });
-  if (facts.spread > LEAST_SPREAD && facts.strongest < MOST_SPREAD * facts.even) return say('head_spread', numbers);
-  return say('head_mixed', { ...numbers, keys });
+  if (facts.strongest >= LEAST_TOLD && facts.strongest >= TIMES_EVEN * facts.even) return [say('head_concentrates', { ...numbers, keys })];
+  if (facts.spread > LEAST_SPREAD && facts.strongest < MOST_SPREAD * facts.even) return [say('head_spread', numbers)];
+  return [say('head_mixed', { ...numbers, keys })];
 }
 
 /**

@@ -10,6 +10,8 @@ const pairView = {
   shown: '',
   /** By attention and head. @type {Map<string, PairCell>} */
   cells: new Map(),
+  /** The largest weight that the key gives to the query. @type {{attention: number, head: number, value: number} | null} */
+  turned: null,
 };
 
 /** Heads that are listed by the weight. */
@@ -36,18 +38,25 @@ async function showPairs() {
   const { sample, query, key } = page.choice;
   const place = chosenPlace();
   const wanted = JSON.stringify([sample, place?.query_tokens, place?.key_tokens, place?.queries, place?.keys, query, key]);
+  const known = wanted === pairView.wanted;
+  if (!known) pairView.turned = null;
   writePairBar();
-  if (wanted === pairView.wanted) return writePairList();
+  if (known) return writePairList();
   pairView.wanted = wanted;
   /** @type {Map<string, PairCell>} */
   const cells = new Map();
+  /** @type {typeof pairView.turned} */
+  let turned = null;
   await Promise.all(page.view.attentions.flatMap((attention, index) => Array.from({ length: attention.heads }, async (_, head) => {
     const own = attention.samples[sample];
     const same = own && hasChosenTokens(own) && (query !== null || key !== null);
     cells.set(`${index}:${head}`, same ? await readPair(own, head, query, key) : null);
+    const other = same && own.same_positions && query !== null && key !== null ? await readPair(own, head, key, query) : null;
+    if (other && other.value > (turned?.value ?? 0)) turned = { attention: index, head, value: other.value };
   })));
   if (wanted !== pairView.wanted) return;
   pairView.cells = cells;
+  pairView.turned = turned;
   pairView.shown = wanted;
   drawOverview();
   writePairList();
@@ -140,12 +149,7 @@ function writePairBar() {
   fillSelect(byId('pair-query', HTMLSelectElement), options(queryTokens(), place?.queries ?? 0, query), query === null ? '' : String(query));
   fillSelect(byId('pair-key', HTMLSelectElement), options(keyTokens(), place?.keys ?? 0, key), key === null ? '' : String(key));
   byId('pair-swap', HTMLButtonElement).hidden = !place?.same_positions;
-  const names = {
-    query: query === null ? '' : placeName(queryTokens(), { first: query, end: query + 1 }, false), key: key === null ? '' : placeName(keyTokens(), { first: key, end: key + 1 }, false),
-  };
-  const said = /** @type {TextName} */ (query === null ? (key === null ? 'pair_none' : 'pair_of_key') : key === null ? 'pair_of_query' : 'pair_of_both');
-  const oneWay = query !== null && key !== null && isOneWay(query, key);
-  byId('pair-said', HTMLParagraphElement).textContent = say(said, names) + (oneWay ? ` ${say('pair_one_way', names)}` : '');
+  writePairSaid();
 }
 
 /**
@@ -170,8 +174,23 @@ function isOneWay(query, key) {
   return sees(query, key) && !sees(key, query);
 }
 
+/** Says whose weight is coloured, and what the other order of the words has. */
+function writePairSaid() {
+  const { query, key } = page.choice;
+  const names = {
+    query: query === null ? '' : placeName(queryTokens(), { first: query, end: query + 1 }, false), key: key === null ? '' : placeName(keyTokens(), { first: key, end: key + 1 }, false),
+  };
+  const said = /** @type {TextName} */ (query === null ? (key === null ? 'pair_none' : 'pair_of_key') : key === null ? 'pair_of_query' : 'pair_of_both');
+  const { turned } = pairView;
+  const of = turned && page.view.attentions[turned.attention];
+  const oneWay = query !== null && key !== null && isOneWay(query, key);
+  const other = oneWay ? say('pair_one_way', names) : turned && of ? say('pair_turned', { head: headNameInStack(of, turned.head), value: fourDigits(turned.value) }) : '';
+  byId('pair-said', HTMLParagraphElement).textContent = `${say(said, names)} ${query !== null && key !== null ? other : ''}`.trim();
+}
+
 /** The heads with the largest weight, as buttons. */
 function writePairList() {
+  writePairSaid();
   const list = byId('pair-list', HTMLOListElement);
   const all = [...pairView.cells].flatMap(([place, cell]) => {
     const [attention = 0, head = 0] = place.split(':').map(Number);

@@ -4,7 +4,7 @@ const MOST_LINE_TOKENS = 400;
 /** Writes the text that the maps are of, what the head looks at, and what a model predicts. */
 function writeTextLine() {
   const box = byId('text-line', HTMLDivElement);
-  byId('head-sentence', HTMLParagraphElement).textContent = headSentence();
+  byId('head-sentence', HTMLParagraphElement).replaceChildren(...headSentence());
   writePredictions();
   const { sample, query, key, left, answer } = page.choice;
   const place = chosenPlace();

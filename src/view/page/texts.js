@@ -29,6 +29,7 @@ const TEXTS = {
   pair_of_query: ['What {query} looks at most, in every head.', '每个头中 {query} 最看向的键。'],
   pair_of_key: ['Who looks at {key} most, in every head.', '每个头中最看向 {key} 的查询。'],
   pair_of_both: ['The weight that {query} gives to {key}, in every head.', '每个头中 {query} 给予 {key} 的权重。'],
+  pair_turned: ['The other way round at most {value}, in head {head}.', '反方向最大为 {value}，在头 {head}。'],
   pair_one_way: ['{query} is hidden from {key}.', '{query} 对 {key} 被遮挡。'],
   pair_hidden: ['The key is hidden from the query in every head: {why}', '每个头中该键都对查询被遮挡：{why}'],
   paths: ['Paths', '路径'],
