@@ -90,6 +90,7 @@ function redraw() {
   writeLegend();
   writeHeadChips();
   writeTextLine();
+  if (page.choice.left === 'pair' && pairView.shown === pairView.wanted) writePairList();
   if (!empty && !page.problem && !page.choice.enlarged) drawView();
   drawPicture();
   writeReadout();

@@ -58,6 +58,10 @@ test('two words in reading order are asked for in the order that the mask shows'
       await shown(view);
       assert.equal(await textIn(view, 'pair-said'), 'The weight that "it" (4) gives to "animal" (1), in every head. "it" (4) is hidden from "animal" (1).');
       assert.deepEqual(await view.evaluate(() => [page.choice.query, page.choice.key]), [4, 1]);
+      await view.reload();
+      await ready(view);
+      await shown(view);
+      assert.match(await textIn(view, 'pair-said'), /in every head\. "it" \(4\) is hidden from "animal" \(1\)\.$/);
     }, { hash: 'left=pair' });
   }
   const both = { ...model(1, 2, pieces, { causal: false }), layered: true };
