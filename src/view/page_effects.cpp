@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "document/plan.hpp"
 #include "models/model_folder.hpp"
+#include "support/parallel_for.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -56,31 +56,56 @@ struct WholePrediction {
 class SampleEffects {
  public:
   // `answer`: ids of the tokens, behind the first prediction in the positions that are asked for.
-  SampleEffects(const ModelFolder& folder, std::vector<std::size_t> answer)
-      : folder_(folder), answer_(std::move(answer)), whole_(1 + answer_.size()) {}
+  SampleEffects(const ModelFolder& folder, std::vector<std::size_t> answer, std::size_t threads)
+      : folder_(folder), answer_(std::move(answer)), threads_(threads) {}
 
   void add(const LogitsWithout& logits, ViewData::Effects& effects) {
-    constexpr std::size_t most_tokens = 5;
-    std::optional<WholePrediction>& whole = whole_[logits.asked];
-    if (!whole) whole.emplace(logits.whole, most_tokens);
-    const double sum = log_sum_exp(logits.without),
-                 divergence = whole->divergence_of(logits.without, sum);
-    const auto share = [&](std::size_t token) { return std::exp(logits.without[token] - sum); };
-    const std::string likeliest = text_of(static_cast<std::size_t>(
-        std::ranges::max_element(logits.without) - logits.without.begin()));
-    if (logits.asked == 0) {
-      effects.divergence.push_back(divergence);
-      std::vector<double>& shares = effects.probabilities.emplace_back();
-      for (const std::size_t token : whole->likeliest) shares.push_back(share(token));
-      effects.likeliest.push_back(likeliest);
-      return;
+    const Shape& shape = logits.without.shape();
+    const std::size_t heads = shape[0], rows = shape[1], words = shape[2];
+    const auto numbers = logits.without.values<double>();
+    for (std::size_t at = whole_.size(); at < logits.first + rows; ++at) {
+      whole_.emplace_back(logits.whole.values<double>().subspan(at * words, words), most_tokens);
     }
-    effects.answer.resize(std::max(effects.answer.size(), logits.head + 1));
-    effects.answer[logits.head].push_back(
-        {divergence, share(answer_[logits.asked - 1]), likeliest});
+    std::vector<Change> changes(heads * rows);
+    parallel_for(changes.size(), threads_, [&](std::size_t at) {
+      changes[at] = change_of(logits.first + at % rows, numbers.subspan(at * words, words));
+    });
+    if (logits.first == 0) effects.answer.resize(answer_.empty() ? 0 : heads);
+    for (std::size_t at = 0; at < changes.size(); ++at) {
+      Change& change = changes[at];
+      if (logits.first + at % rows > 0) {
+        effects.answer[at / rows].push_back(
+            {change.divergence, change.shares.front(), text_of(change.likeliest)});
+        continue;
+      }
+      effects.divergence.push_back(change.divergence);
+      effects.probabilities.push_back(std::move(change.shares));
+      effects.likeliest.push_back(text_of(change.likeliest));
+    }
   }
 
  private:
+  static constexpr std::size_t most_tokens = 5;
+
+  struct Change {
+    double divergence = 0;
+    std::vector<double> shares;  // of the likeliest tokens, or of the answer's
+    std::size_t likeliest = 0;
+  };
+
+  Change change_of(std::size_t asked, std::span<const double> logits) const {
+    const WholePrediction& whole = whole_[asked];
+    const double sum = log_sum_exp(logits);
+    Change change{whole.divergence_of(logits, sum), {}, 0};
+    const auto add_share = [&](std::size_t token) {
+      change.shares.push_back(std::exp(logits[token] - sum));
+    };
+    if (asked == 0) std::ranges::for_each(whole.likeliest, add_share);
+    if (asked > 0) add_share(answer_[asked - 1]);
+    change.likeliest = static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin());
+    return change;
+  }
+
   std::string text_of(std::size_t token) const {
     return written_token(folder_, static_cast<std::int64_t>(token))
         .value_or("#" + std::to_string(token));
@@ -88,7 +113,8 @@ class SampleEffects {
 
   const ModelFolder& folder_;
   std::vector<std::size_t> answer_;
-  std::vector<std::optional<WholePrediction>> whole_;  // of the positions
+  std::size_t threads_;
+  std::vector<WholePrediction> whole_;  // of the positions
 };
 
 const ModelRequest& predicting_model(const Plan& plan) {
@@ -129,7 +155,7 @@ void put_effects(const Plan& plan, const std::string& way, PageMaker& page) {
       positions.push_back(p - 1);
       answer.push_back(static_cast<std::size_t>(ids[p]));
     }
-    SampleEffects sample(folder, std::move(answer));
+    SampleEffects sample(folder, std::move(answer), model.options.threads);
     without_each_head({architecture, folder.weights, text, model.options}, ablation, positions,
                       [&](const LogitsWithout& logits) {
                         const ModelPlace place{last_stack_of(architecture), logits.layer};

@@ -85,16 +85,11 @@ class PatchSweep : PartialPass {
                    const Tensor& whole,
                    const std::function<void(const LogitsWithout&)>& take) const {
     constexpr std::size_t most_numbers = std::size_t{1} << 23U;
-    const std::size_t heads = leaving.shape()[0], words = whole.shape().back(),
-                      most = std::max<std::size_t>(1, most_numbers / (heads * words));
+    const std::size_t most =
+        std::max<std::size_t>(1, most_numbers / (leaving.shape()[0] * whole.shape().back()));
     for (std::size_t first = 0; first < positions.size(); first += most) {
-      const std::size_t rows = std::min(most, positions.size() - first);
-      const Tensor logits = logits_at(leaving, positions.subspan(first, rows));
-      for (std::size_t at = 0; at < heads * rows; ++at) {
-        const std::size_t asked = first + at % rows;
-        take({layer, at / rows, asked, whole.values<double>().subspan(asked * words, words),
-              logits.values<double>().subspan(at * words, words)});
-      }
+      const auto rows = positions.subspan(first, std::min(most, positions.size() - first));
+      take({layer, first, whole, logits_at(leaving, rows)});
     }
   }
 

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "attn/why.hpp"
@@ -47,12 +46,13 @@ struct SweepEffects {
 SweepEffects sweep(const ModelPass& pass, const SweepChoice& choice, const DifferenceTokens& tokens,
                    const std::function<void(std::size_t done, std::size_t all)>& done = {});
 
-/// Logits at one of the positions that were asked for, in a pass in which a head is off.
+/// Logits at some of the positions that were asked for, in passes in which one head of a layer is
+/// off.
 struct LogitsWithout {
-  std::size_t layer = 0, head = 0;
-  std::size_t asked = 0;            ///< which of the positions
-  std::span<const double> whole;    ///< of the whole model
-  std::span<const double> without;  ///< the head
+  std::size_t layer = 0;
+  std::size_t first = 0;  ///< the first of these positions; the rows that follow are of the next
+  Tensor whole;           ///< [1,all positions,V], of the whole model
+  Tensor without;         ///< [H,R,V], of each head
 };
 
 /// Switches off the heads of a model's last stack one by one in one text, and hands over the logits
