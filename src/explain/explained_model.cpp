@@ -30,7 +30,7 @@ class ModelWalk {
                            "there is no query {2}: the sample has {1} tokens", choice.query),
           "ExplainOptions::query", give_below(ids().size()));
     }
-    check_patches(stack_in(given.folder->architecture, attention.stack));
+    check_steps(stack_in(given.folder->architecture, attention.stack));
     labels_ = Labels::of_sample(labels.query, choice.sample);
     labels_.resize(ids().size());
     key_labels_ = Labels::of_sample(labels.key, choice.sample);
@@ -86,8 +86,13 @@ class ModelWalk {
   }
 
  private:
-  // Patches that were merged have no embedding to begin with.
-  void check_patches(const ModelStack& stack) const {
+  // Patches that were merged have no embedding to begin with, and global tokens other projections.
+  void check_steps(const ModelStack& stack) const {
+    if (request_.folder->architecture.global_tokens != GlobalTokens::none) {
+      throw input_error(translated("models are not walked through where some tokens see all others "
+                                   "by projections of their own"),
+                        "ExplainOptions::layer", translated("name another model"));
+    }
     if (stack.layers[place_.layer].mergings == 0) return;
     const auto last = std::ranges::find_if(
         stack.layers, [](const ModelLayer& layer) { return layer.mergings > 0; });

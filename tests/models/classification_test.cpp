@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -222,9 +223,8 @@ TEST_CASE("a decoder reads the text behind its start token, or behind the last t
 TEST_CASE("tokens that see all others follow from the class, those of pairs from separators") {
   const std::vector<std::int64_t> pair{0, 7, 12, 2, 2, 8, 13, 2};
   const auto global = [&](const std::string& name) {
-    const ModelFolder folder = ChangedCheckpoint("longformer_answers")
-                                   .set("architectures", "[\"Longformer" + name + "\"]")
-                                   .open();
+    const ModelFolder folder =
+        ChangedCheckpoint("../answers").set("architectures", "[\"Longformer" + name + "\"]").open();
     return global_positions(folder.architecture, pair, "/token_ids/0");
   };
   using Positions = std::vector<std::size_t>;
@@ -233,7 +233,7 @@ TEST_CASE("tokens that see all others follow from the class, those of pairs from
   CHECK(global("ForMultipleChoice") == Positions{5, 6, 7});
   CHECK(global("ForTokenClassification").empty());
   CHECK(global("ForMaskedLM").empty());
-  const ModelFolder folder = ChangedCheckpoint("longformer_answers").open();
+  const ModelFolder folder = ChangedCheckpoint("../answers").open();
   CHECK(
       error_from([&] {
         global_positions(folder.architecture, {0, 7, 2}, "/token_ids/1");
@@ -242,8 +242,32 @@ TEST_CASE("tokens that see all others follow from the class, those of pairs from
       "  help:  give a pair of texts: the tokens that see all others are found by its separators");
 }
 
+TEST_CASE("answers of pairs whose questions see all tokens are those of the library") {
+  const ModelFolder folder = ChangedCheckpoint("../answers").open();
+  const auto read = [](const char* name) {
+    return parse_json_by_element(
+        read_text(std::filesystem::path(ATTN_TEST_DATA) / "models" / "answers" / name), 100);
+  };
+  const JsonValue input = read("input.json"), expected = read("expected.json");
+  const JsonValue& pairs = *input.find("token_ids");
+  const JsonValue& logits = *expected.find("tensors")->find("classification.logits");
+  REQUIRE(pairs.size() == 2);
+  for (std::size_t b = 0; b < pairs.size(); ++b) {
+    std::vector<std::int64_t> ids;
+    for (std::size_t i = 0; i < pairs.element(b).size(); ++i) {
+      ids.push_back(pairs.element(b).element(i).integer());
+    }
+    const Numbers found = numbers_in(classified_text(folder, ids).logits);
+    REQUIRE(found.size() == 2 * ids.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const double want = logits.element(b).element(i / 2).element(i % 2).number();
+      CHECK(std::abs(found[i] - want) <= 1e-9 * (1 + std::abs(want)));
+    }
+  }
+}
+
 TEST_CASE("a token that sees all others has a whole row and a whole column in the map") {
-  const ModelFolder folder = ChangedCheckpoint("longformer_answers").open();
+  const ModelFolder folder = ChangedCheckpoint("../answers").open();
   ModelTexts texts;
   texts.ids = {{0, 7, 2, 2, 8, 13, 9, 10, 2}};
   ModelOptions options;

@@ -231,7 +231,7 @@ def sentences(folder):
 
 
 if __name__ == "__main__":
-    cases = {"cases/bert_classifies": classifier, "cases/longformer_answers": answers, "sentences": sentences}
+    cases = {"cases/bert_classifies": classifier, "answers": answers, "sentences": sentences}
     cases |= {f"{folder}/{name}": lambda folder, row=row: family(folder, row)
               for folder, rows in (("cases", FAMILIES), ("pictures", SENSES)) for name, row in rows.items()}
     for name, make in cases.items():
