@@ -15,15 +15,16 @@
 
 namespace {
 
-const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+const std::string gradient_model = std::string(ATTN_DATA) + "/speeches";
 
-std::vector<std::string> heads_of(const std::vector<std::string>& more) {
-  std::vector<std::string> words{"heads", "--model", speeches, "--text", "The peace of the world"};
+std::vector<std::string> gradient_words(const std::vector<std::string>& more) {
+  std::vector<std::string> words{"heads", "--model", gradient_model, "--text",
+                                 "The peace of the world"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
 
-double sum_of(const nlohmann::json& numbers) {
+double total_of(const nlohmann::json& numbers) {
   double sum = 0;
   for (const double number : numbers) sum += number;
   return sum;
@@ -32,9 +33,9 @@ double sum_of(const nlohmann::json& numbers) {
 TEST_CASE("gradients say what heads and tokens give a logit, in a table, pictures and JSON") {
   const TemporaryFolder folder;
   const Outcome outcome =
-      attn_cli(heads_of({"--analyses", "gradients", "--logit", " of", "--against-logit", " the",
-                         "--steps", "40", "--baseline", " nation", "--top", "3", "--plots", "heads",
-                         "--dpi", "60", "--out", "g"}),
+      attn_cli(gradient_words({"--analyses", "gradients", "--logit", " of", "--against-logit",
+                               " the", "--steps", "40", "--baseline", " nation", "--top", "3",
+                               "--plots", "heads", "--dpi", "60", "--out", "g"}),
                folder.path());
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 0);
@@ -51,16 +52,16 @@ TEST_CASE("gradients say what heads and tokens give a logit, in a table, picture
   CHECK(json["attentions"].size() == 4);
   CHECK(json["attentions"][0]["heads"].size() == 4);
   const double value = json["value"], before = json["baseline_value"], error = json["error"];
-  CHECK(std::abs(sum_of(json["integrated"]) - (value - before) - error) < 1e-9);
+  CHECK(std::abs(total_of(json["integrated"]) - (value - before) - error) < 1e-9);
   CHECK(std::abs(error) < 0.01 * std::abs(value - before));
   CHECK(read_text(folder / "g" / "result.json").find("gradients.integrated") != std::string::npos);
 }
 
 TEST_CASE("attribution stands beside the effects of a sweep, and says where they part") {
   const TemporaryFolder folder;
-  const std::vector<std::string> patched =
-      heads_of({"--patch", "The peace of the nation", "--sweep", "heads,residual", "--attribution",
-                "--top", "3", "--plots", "heads", "--dpi", "60", "--out", "a"});
+  const std::vector<std::string> patched = gradient_words(
+      {"--patch", "The peace of the nation", "--sweep", "heads,residual", "--attribution", "--top",
+       "3", "--plots", "heads", "--dpi", "60", "--out", "a"});
   const Outcome outcome = attn_cli(patched, folder.path());
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 0);
@@ -75,24 +76,25 @@ TEST_CASE("attribution stands beside the effects of a sweep, and says where they
 }
 
 TEST_CASE("what gradients cannot be of is refused with what to do") {
-  CHECK(attn_cli(heads_of({"--attribution"})).errors ==
+  CHECK(attn_cli(gradient_words({"--attribution"})).errors ==
         "attn-cli: there is no text to patch parts from\n  where: --attribution\n  help:  add "
         "--patch without --at\n");
-  CHECK(attn_cli(heads_of({"--frozen-patterns"})).errors ==
+  CHECK(attn_cli(gradient_words({"--frozen-patterns"})).errors ==
         "attn-cli: there is no text to patch parts from\n  where: --frozen-patterns\n  help:  add "
         "--patch without --at\n");
-  CHECK(attn_cli(
-            heads_of({"--patch", "The peace of the nation", "--attribution", "--frozen-patterns"}))
+  CHECK(attn_cli(gradient_words(
+                     {"--patch", "The peace of the nation", "--attribution", "--frozen-patterns"}))
             .errors ==
         "attn-cli: gradients go through the weights of all layers\n  where: --attribution\n  help: "
         " leave it out, or --frozen-patterns\n");
-  CHECK(attn_cli(heads_of({"--analyses", "gradients", "--heads-off", "1.1"})).errors ==
+  CHECK(attn_cli(gradient_words({"--analyses", "gradients", "--heads-off", "1.1"})).errors ==
         "attn-cli: gradients are those of the model as it is\n  where: --analyses\n  help:  leave "
         "out gradients, or the patch and the heads that are off\n");
-  CHECK(attn_cli(heads_of({"--analyses", "gradients", "--logit", "5", "--against-logit", "5"}))
-            .errors ==
-        "attn-cli: both logits are of one token\n  where: --against-logit\n  help:  give two "
-        "tokens\n");
+  CHECK(
+      attn_cli(gradient_words({"--analyses", "gradients", "--logit", "5", "--against-logit", "5"}))
+          .errors ==
+      "attn-cli: both logits are of one token\n  where: --against-logit\n  help:  give two "
+      "tokens\n");
 }
 
 TEST_CASE("of pairs of texts lens, losses and left-out heads have means, which shards join") {
@@ -104,7 +106,7 @@ TEST_CASE("of pairs of texts lens, losses and left-out heads have means, which s
     lines += R"({"text": ")" + text + R"(", "logit": " of", "against_logit": " the"})" + "\n";
   }
   std::ofstream(folder / "texts.jsonl") << lines;
-  const std::string command = "\"$ATTN\" heads --model '" + speeches +
+  const std::string command = "\"$ATTN\" heads --model '" + gradient_model +
                               "' --corpus texts.jsonl --analyses lens,loss --without-heads-of 3 "
                               "--quiet --out ";
   REQUIRE(shell(command + "whole", folder.path()).exit_code == 0);
@@ -120,12 +122,12 @@ TEST_CASE("of pairs of texts lens, losses and left-out heads have means, which s
 
   double loss = 0, logit = 0, divergence = 0;
   for (const std::string& text : texts) {
-    const Outcome one = attn_cli({"heads", "--model", speeches, "--text", text, "--analyses",
+    const Outcome one = attn_cli({"heads", "--model", gradient_model, "--text", text, "--analyses",
                                   "lens,loss", "--logit", " of", "--against-logit", " the",
                                   "--without-heads-of", "3", "--json"});
     REQUIRE(one.exit_code == 0);
     const auto json = nlohmann::json::parse(one.output);
-    loss += sum_of(json["losses"][0]) / static_cast<double>(json["losses"][0].size()) / 3;
+    loss += total_of(json["losses"][0]) / static_cast<double>(json["losses"][0].size()) / 3;
     logit += static_cast<double>(json["trace"]["states"][3]["logit"]) / 3;
     divergence += static_cast<double>(json["differences"][2]["divergence"]) / 3;
   }
