@@ -434,9 +434,10 @@ void GridFigure::set_ticks(Axes& axes, std::size_t index) {
   if (!axes.x.drawn && !axes.y.drawn && query.spans.empty() && key.spans.empty()) return;
   const double usual_size = axes.x.tick_label_size;
   if (set_cell_ticks(axes, ticks, figure_) == 1) return;
-  // Names of bins are numbers of positions, which may thin out.
+  // Names of bins are numbers of positions, which may thin out, as other numbers may.
   const Heatmap& names = grid_.panels[index];
-  const bool bins = are_positions(names.query_labels) && are_positions(names.key_labels);
+  const bool bins = (are_positions(names.query_labels) && are_positions(names.key_labels)) ||
+                    (are_numbers(names.query_labels) && are_numbers(names.key_labels));
   const bool named = !bins && options_.figure.ticks == Ticks::automatic &&
                      (key.ticks == Ticks::automatic || query.ticks == Ticks::automatic);
   if (!named) return;

@@ -187,6 +187,20 @@ TEST_CASE("a row of few panels is wrapped where the width alone is given and nam
   CHECK(rows(4, 6.75, 0) == 2);
 }
 
+TEST_CASE("names that are numbers thin out in narrow panels, and are counted as they are") {
+  HeatmapGrid grid{1, 4, {}};
+  for (std::size_t n = 0; n < 4; ++n) {
+    Heatmap& panel = grid.panels.emplace_back();
+    panel.weights = Tensor({24, 24}, std::vector<double>(24 * 24, 1.0 / 24));
+    for (std::size_t i = 0; i < 24; ++i) panel.query_labels.push_back(std::to_string(i));
+    panel.key_labels = panel.query_labels;
+  }
+  const Picture picture = draw_grid(grid, small(), PictureFormat::svg);
+  CHECK(picture.warnings.empty());
+  CHECK(std::ranges::count(picture.texts, std::string("0"), &PictureText::text) == 5);
+  CHECK(std::ranges::count(picture.texts, std::string("1"), &PictureText::text) == 0);
+}
+
 TEST_CASE("panels of one number share a range of colours where each has its own") {
   auto grid = grid_of(1, 2);
   grid.panels[1].weights = Tensor({4, 4}, std::vector<double>(16, 100.0));

@@ -141,6 +141,8 @@ Heatmap with_keys_upwards(const Heatmap& map, const FigureOptions& options);
 /// Whether names are numbers of positions, as those that are not given or those of bins: "Q_1",
 /// "K_257".
 bool are_positions(const std::vector<std::string>& names);
+/// Whether all names are whole numbers alone, such as distances, which may thin out.
+bool are_numbers(const std::vector<std::string>& names);
 
 /// Names for the rows and the columns of a map.
 struct MapTicks {

@@ -125,13 +125,6 @@ std::optional<std::int64_t> number_of(std::string_view name) {
   return negative ? -number : number;
 }
 
-// Whether all names are whole numbers alone, such as distances.
-bool are_numbers(const std::vector<std::string>& names) {
-  return std::ranges::all_of(names, [](const std::string& name) {
-    return !name.empty() && name[0] != 'Q' && name[0] != 'K' && number_of(name);
-  });
-}
-
 // The first cell to be named where each `step`th one is: that of a multiple of the step, where
 // cells are numbered one by one and there is such a cell.
 std::size_t round_start(const CellTicks& ticks, std::size_t step) {
@@ -478,6 +471,12 @@ Heatmap with_keys_upwards(const Heatmap& map, const FigureOptions& options) {
   }
   std::swap(turned.first_query, turned.first_key);
   return turned;
+}
+
+bool are_numbers(const std::vector<std::string>& names) {
+  return std::ranges::all_of(names, [](const std::string& name) {
+    return !name.empty() && name[0] != 'Q' && name[0] != 'K' && number_of(name);
+  });
 }
 
 bool are_positions(const std::vector<std::string>& names) {
