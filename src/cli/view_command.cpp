@@ -56,6 +56,9 @@ ViewCommands commands_of(const GivenToView& given) {
   std::vector<std::string> run{"attn-cli", "run"}, plot;
   if (!options.document.input.empty()) run.push_back(options.document.input.string());
   run.insert(run.end(), given.of_run.begin(), given.of_run.end());
+  // Paths alone read the other text: the maps are those of the text itself.
+  const auto patch = std::ranges::find(run, "--patch");
+  if (options.paths && patch != run.end()) run.erase(patch, patch + 2);
   if (options.stages) run.emplace_back("--stages");
   run.insert(run.end(), {"--plots", "none", "--out", folder});
   plot.push_back(options.document.input.string());

@@ -67,6 +67,14 @@ TEST_CASE("view tells the commands that compute and draw the same") {
                   " --text 'It'\\\\''s peace' --plots none --out attention_results\"") !=
         std::string::npos);
   CHECK(model.output.find("\"input\": \"attention_results/result.json\"") != std::string::npos);
+  // The other text of paths changes no map.
+  const Outcome paths = attn_cli({"view", "--model", speeches, "--text", "The peace", "--patch",
+                                  "The people", "--paths", "logits", "--out", "-"},
+                                 folder.path());
+  CHECK(paths.errors == "");
+  CHECK(page_value(paths.output, "commands").find(" --text 'The peace' --plots none") !=
+        std::string::npos);
+  CHECK(paths.output.find("\"paths\": {\"token\": ") != std::string::npos);
   folder.write("maps.json", maps);
   const Outcome file =
       attn_cli({"view", "maps.json", "--name", "weights", "--axes", "batch,head", "--out", "-"},
