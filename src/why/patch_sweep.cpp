@@ -84,7 +84,7 @@ class PatchSweep : PartialPass {
   void tell_logits(std::size_t layer, const Tensor& leaving, std::span<const std::size_t> positions,
                    const Tensor& whole,
                    const std::function<void(const LogitsWithout&)>& take) const {
-    constexpr std::size_t most_numbers = std::size_t{1} << 23U;
+    constexpr std::size_t most_numbers = std::size_t{1} << 24U;
     const std::size_t most =
         std::max<std::size_t>(1, most_numbers / (leaving.shape()[0] * whole.shape().back()));
     for (std::size_t first = 0; first < positions.size(); first += most) {
