@@ -263,12 +263,12 @@ std::string help_for(const DocumentKey& key, Kind kind) {
   if (name == "query" || name == "key" || name == "value")
     return translated("give the hidden states as \"x\"");
   if (name.starts_with("memory")) {
-    // Where all keys are the memory's, they need no key of their own.
+    // Where all keys may be the memory's, they need no key of their own.
     constexpr std::string_view of_memory = "memory_";
     const DocumentKey* const plain = find_key(name.substr(std::min(name.size(), of_memory.size())));
     const DocumentKey* const memory = find_key("memory");
     if (plain != nullptr && plain->takes(info(kind)) && memory->takes(info(kind))) {
-      return translated("write {1}: all keys of this kind are the memory's",
+      return translated("write {1}: where \"memory\" is given, it is about the memory's keys",
                         in_quotes(plain->name));
     }
     std::string names;
@@ -302,6 +302,8 @@ Kind read_kind(const JsonValue& value, const std::string& pointer) {
 }  // namespace
 
 void check_document_keys(const JsonValue& root, Problems& problems) {
+  // The configuration of a model is refused as a whole, when its kind is looked for.
+  if (root.find("model_type") && !root.find("attention") && !root.find("model")) return;
   std::vector<std::string_view> known;
   known.reserve(document_keys().size());
   for (const DocumentKey& key : document_keys()) known.push_back(key.name);

@@ -166,21 +166,31 @@ void settle_query_lens(const ReadMask& given, const Geometry& geometry, Mask& ma
         given.query_lens_at, translated("give one number per sample, [{1}]", geometry.batch));
   }
   if (mask.fill) throw both_given(given, given.query_lens_at, "fill");
-  if (is_shape_only(lens)) return;
+  if (is_shape_only(lens) || is_shape_only(mask.valid_lens) || is_shape_only(mask.padding)) return;
   const auto all = lens.values<std::int64_t>();
-  std::vector<std::uint8_t> seen(all.size() * geometry.queries, 0);
-  for (std::size_t b = 0; b < all.size(); ++b) {
-    if (all[b] < 0 || static_cast<std::uint64_t>(all[b]) > geometry.queries) {
-      throw input_error(
-          translated("the valid length {1} is not between 0 and {2}", all[b], geometry.queries),
-          given.query_lens_at, translated("give the number of leading queries that are valid"));
-    }
-    std::fill_n(seen.begin() + static_cast<std::ptrdiff_t>(b * geometry.queries), all[b],
-                std::uint8_t{1});
+  for (const std::int64_t length : all) {
+    if (length >= 0 && static_cast<std::uint64_t>(length) <= geometry.queries) continue;
+    throw input_error(
+        translated("the valid length {1} is not between 0 and {2}", length, geometry.queries),
+        given.query_lens_at, translated("give the number of leading queries that are valid"));
   }
-  const Shape shape{all.size(), 1, geometry.queries, 1};
-  put_seen(given, given.query_lens_at,
-           with_axes_of_weights(Tensor(shape, std::move(seen)), shape, geometry), mask);
+  // The numbers of keys that each query sees: none beyond the valid queries.
+  const QueryPlaces places(mask, geometry);
+  std::vector<std::int64_t> keys(geometry.batch * geometry.queries, 0);
+  for (std::size_t b = 0; b < geometry.batch; ++b) {
+    const auto valid = static_cast<std::size_t>(all[b % all.size()]);
+    for (std::size_t i = 0; i < valid; ++i)
+      keys[b * geometry.queries + i] = static_cast<std::int64_t>(places.valid_keys(b, i));
+  }
+  const Shape shape{geometry.batch, 1, geometry.queries, 1};
+  if (mask.align == Alignment::lower_right && mask.valid_lens) {
+    // The last queries stand at the ends of the valid keys, which one number per sample gives.
+    const Tensor seen = Tensor(shape, std::move(keys)).converted(DType::boolean);
+    return put_seen(given, given.query_lens_at, with_axes_of_weights(seen, shape, geometry), mask);
+  }
+  Shape each_query{geometry.queries};
+  if (geometry.batch_axis) each_query.insert(each_query.begin(), geometry.batch);
+  mask.valid_lens = Tensor(std::move(each_query), std::move(keys));
 }
 
 }  // namespace

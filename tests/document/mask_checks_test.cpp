@@ -294,6 +294,21 @@ TEST_CASE("valid lengths of queries leave the rows beyond empty, and are not cou
   CHECK(rows.at({0, 1, 1, 0}) == 0);
   CHECK(rows.at({1, 1, 2, 1}) == 0.5);
   CHECK(rows.at({1, 1, 2, 2}) == 0);
+  // The part that hides is the one that was given, with a number for each query.
+  CHECK(!mask_of(plan).allow);
+  CHECK(mask_of(plan).valid_lens.shape() == attn::Shape{2, 3});
+  CHECK(mask_of(plan).valid_lens.at({0, 0}) == 4);
+  CHECK(mask_of(plan).valid_lens.at({0, 1}) == 0);
+  CHECK(mask_of(plan).valid_lens.at({1, 2}) == 2);
+  // The last queries stand at the end of the valid keys, 4 and 2.
+  const attn::Tensor aligned =
+      weights(planned(2, 2, 3, 4,
+                      R"("valid_lens": {"query": [1, 3], "key": [4, 2]}, )"
+                      R"("mask": {"causal": true, "align": "lower_right"})"));
+  CHECK(aligned.at({0, 0, 0, 1}) == 0.5);
+  CHECK(aligned.at({0, 0, 1, 0}) == 0);
+  CHECK(aligned.at({1, 0, 1, 0}) == 1);
+  CHECK(aligned.at({1, 0, 2, 1}) == 0.5);
   CHECK(refused(R"("valid_lens": {"query": [5, 1]})") ==
         "the valid length 5 is not between 0 and 4\n  where: document, /valid_lens/query\n  help:  "
         "give the number of leading queries that are valid");

@@ -114,7 +114,7 @@ TEST_CASE("keys that mean nothing to a kind are refused") {
   CHECK(problems_of(document("cross", {x, memory, R"("memory_valid_lens":[3,5])", init})) ==
         "\"memory_valid_lens\" has no meaning for cross attention\n"
         "  where: doc.json, /memory_valid_lens\n"
-        "  help:  write \"valid_lens\": all keys of this kind are the memory's");
+        "  help:  write \"valid_lens\": where \"memory\" is given, it is about the memory's keys");
   CHECK(problems_of(document("self", {x, R"("memory_valid_lens":[3,5])", init})) ==
         "\"memory_valid_lens\" has no meaning for self attention\n"
         "  where: doc.json, /memory_valid_lens\n"
