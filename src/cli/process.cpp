@@ -7,6 +7,7 @@
 #include <cstdlib>  // which defines __GLIBC__ where it is
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -28,6 +29,7 @@
 #include "attn/named.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 
 namespace attn::cli {
 namespace {
@@ -109,8 +111,12 @@ void choose_language(int count, const char* const* words) {
   if (asked ? *asked == Language::english : !locale_is_chinese()) return;
   const std::filesystem::path texts = installed_file("share/locale/zh_CN/LC_MESSAGES/attn.mo");
   std::error_code none;
-  if (!asked && !std::filesystem::exists(texts, none)) return;
-  speak(texts);
+  if (std::filesystem::exists(texts, none)) return speak(texts);
+  const std::span given(words, static_cast<std::size_t>(count));
+  const bool quiet = std::ranges::any_of(
+      given, [](std::string_view word) { return word == "-q" || word == "--quiet"; });
+  if (!asked || quiet) return;
+  warn({translated("there are no Chinese texts at {1}: texts are in English", texts.string())});
 }
 
 void add_language(Flags& flags) {

@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -107,6 +108,25 @@ TEST_CASE("help pages are in the language, wherever --lang stands, and of the lo
   const Outcome all =
       shell("env -u LC_ALL -u LC_MESSAGES -u LANGUAGE LANG=zh_CN.UTF-8 \"$ATTN\" --help");
   CHECK(all.output.starts_with("精确计算注意力并绘图。\n\n用法: attn-cli 命令 [INPUT] [选项]\n"));
+}
+
+TEST_CASE(
+    "without its Chinese texts the program speaks English, and says so where they are asked for") {
+  if (std::getenv("ATTN_TESTED") != nullptr) return;  // a script, which runs the program elsewhere
+  const TemporaryFolder folder;
+  const std::string copy = "mkdir bin && cp \"$ATTN\" bin/attn-cli && ";
+  const Outcome asked = shell(copy + "bin/attn-cli --lang zh list", folder.path());
+  CHECK(asked.exit_code == 0);
+  CHECK(asked.errors ==
+        "attn-cli: warning: there are no Chinese texts at " +
+            (std::filesystem::canonical(folder.path()) / "share/locale/zh_CN/LC_MESSAGES/attn.mo")
+                .string() +
+            ": texts are in English\n");
+  const Outcome locale = shell(
+      "env -u LC_ALL -u LC_MESSAGES -u LANGUAGE LANG=zh_CN.UTF-8 bin/attn-cli list", folder.path());
+  CHECK(locale.exit_code == 0);
+  CHECK(locale.errors.empty());
+  CHECK(asked.output == locale.output);
 }
 
 TEST_CASE("what is wrong with a command line is told in the language") {
