@@ -268,7 +268,7 @@ std::string heads_text(const Architecture& model, const std::string& layers) {
 }
 
 std::string width_text(const Architecture& model) {
-  return translated("{1}, heads {2}", model.width, model.head_width);
+  return translated("{1}, {2} per head", model.width, model.head_width);
 }
 
 std::vector<Fact> facts_of(const ModelFolder& folder) {
