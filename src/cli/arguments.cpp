@@ -157,20 +157,43 @@ class GivenCommand {
   }
 
  private:
-  // The error at the flag that it is about, as it was typed: a file that only a flag names, and
-  // another spelling, "--layer" of "--layers".
+  // The error at the flag that it is about, as it was typed: a file that only a flag names, a key
+  // that it sets, and another spelling, "--layer" of "--layers".
   Error at_flag(const Error& error) const {
     constexpr std::string_view files[]{"FILE", "DIR", "LIST", "INPUT"};
     std::string where = error.where();
+    if (where.starts_with('/') && is_given("--" + where.substr(1))) where = "--" + where.substr(1);
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Flag& flag = command_.flags[i];
       const std::string text = texts_[i].one.value_or("");
-      const bool opened = error.kind() == ErrorKind::file && where.empty() && !text.empty() &&
+      const std::string named = '"' + text + (where.empty() ? "" : "\"");
+      const bool opened = error.kind() == ErrorKind::file && where != text &&
+                          !where.starts_with("--") && !text.empty() &&
                           std::ranges::count(files, flag.value) > 0 &&
-                          error.problem().find('"' + text) != std::string::npos;
-      if (opened || (flag.hidden && where == flag.spells && is_given(flag.name))) where = flag.name;
+                          error.problem().find(named) != std::string::npos;
+      const bool stands_for = !where.empty() && where == flag.spells && is_given(flag.name);
+      if (opened || (stands_for && !is_given(where))) where = flag.name;
     }
-    return {error.kind(), error.problem(), where, error.help()};
+    return {error.kind(), error.problem(), where,
+            where.starts_with("--") ? keys_as_flags(error.help()) : error.help()};
+  }
+
+  // A help with the flags of the keys of documents that it names, "--image" for "\"image\"". Flags
+  // of pictures and of what is split have other meanings than keys of their names.
+  std::string keys_as_flags(std::string help) const {
+    for (const Flag& flag : command_.flags) {
+      if (flag.group == FlagGroup::pictures || flag.name == "--key") continue;
+      std::string key = flag.name.substr(2);
+      std::ranges::replace(key, '-', '_');
+      const bool is_value = help == translated("did you mean \"{1}\"?", key);
+      if (is_value || help.find(flag.name) != help.npos) continue;
+      for (const auto& quoted : {'"' + key + '"', "“" + key + "”"}) {
+        const std::size_t at = help.find(quoted);
+        const bool json = at != help.npos && help.substr(at + quoted.size()).starts_with(':');
+        if (at != help.npos && !json) help.replace(at, quoted.size(), flag.name);
+      }
+    }
+    return help;
   }
 
   bool is_given(const std::string& flag) const {
@@ -181,12 +204,25 @@ class GivenCommand {
     return false;
   }
 
+  // Whether "--corpus" is given, or "--analyses lens" with that value among others.
+  bool is_met(const std::string& need) const {
+    const std::size_t space = std::min(need.find(' '), need.size());
+    if (space == need.size()) return is_given(need);
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      if (command_.flags[i].name != need.substr(0, space) || !texts_[i].one) continue;
+      const std::vector<std::string> values = comma_separated(*texts_[i].one);
+      return std::ranges::count(values, need.substr(space + 1)) > 0 ||
+             std::ranges::count(values, "all") > 0;
+    }
+    return false;
+  }
+
   // Throws Error(usage) for a flag that has no effect without another one.
   void check_needs() const {
     for (const Flag& flag : command_.flags) {
       if (flag.needs.empty() || !is_given(flag.name)) continue;
-      const auto given = [this](const std::string& other) { return is_given(other); };
-      if (std::ranges::any_of(flag.needs, given)) continue;
+      if (std::ranges::any_of(flag.needs, [this](const auto& other) { return is_met(other); }))
+        continue;
       const std::vector<std::string_view> others(flag.needs.begin(), flag.needs.end());
       throw Error(ErrorKind::usage,
                   translated("{1} has no effect without {2}", flag.name, alternatives(others)),

@@ -104,6 +104,8 @@ Command circuits_command() {
   add_dpi(flags, options.plot.figure.dpi);
   add_figure_size(flags, options.plot.figure.figsize);
   add_colour_map(flags, options.plot.colors.cmap);
+  flags.need({"--format", "--dpi", "--figsize", "--cmap"}, {"--plots"});
+  flags.need({"--listed"}, {"--tokens"});
   add_common(flags, given->common);
   return command;
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -43,6 +44,46 @@ std::string placeholder(const Flag& flag) {
   std::string text;
   for (const std::string& word : flag.words) text += (text.empty() ? "" : "|") + word;
   return text;
+}
+
+// The name of a head as flags take it, "1.1", of one that is written as elsewhere: "L1H1",
+// "layer1.head1", "1/1"; empty for other texts.
+std::string meant_head(const std::string& text) {
+  std::vector<std::string> numbers(1);
+  std::string between;
+  for (const unsigned char c : text) {
+    if (std::isdigit(c) != 0) {
+      const bool named = between.empty() || std::isalpha(static_cast<unsigned char>(between[0]));
+      if (numbers.back().empty() && !named) return "";
+      if (!between.empty() && !numbers.back().empty()) numbers.emplace_back();
+      numbers.back() += static_cast<char>(c);
+      between.clear();
+    } else {
+      between += static_cast<char>(std::tolower(c));
+      constexpr std::string_view known[]{"l", "layer", "h",     "head",  ".h", "_h",
+                                         "/", ".l",    ".head", "_head", "-",  "-h"};
+      const bool begins = std::ranges::any_of(
+          known, [&](std::string_view word) { return word.starts_with(between); });
+      if (!begins) return "";
+    }
+  }
+  const std::string meant = numbers[0] + "." + numbers.back();
+  return numbers.size() == 2 && between.empty() && meant != text ? meant : "";
+}
+
+// Throws Error(usage) for names of heads that are written as elsewhere.
+void check_heads(const Flag& flag, const std::string& text) {
+  if (!flag.value.starts_with("LAYER.HEAD") && flag.value != "PLACE") return;
+  std::string meant;
+  bool elsewhere = false;
+  for (const std::string& part : comma_separated(text)) {
+    const std::string head = meant_head(part);
+    elsewhere = elsewhere || !head.empty();
+    meant += (meant.empty() ? "" : ",") + (head.empty() ? part : head);
+  }
+  if (!elsewhere) return;
+  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag.name),
+              flag.name, translated("write {1}", flag.name + " " + meant));
 }
 
 // Whether a word after a switch is a text that is meant as its value: there is another input, or
@@ -167,6 +208,7 @@ void check_values(const std::vector<std::string>& words, const Command& called) 
       throw Error(ErrorKind::usage, translated("{1} needs a value", word), command,
                   translated("write {1}", word + " " + placeholder(*flag)));
     }
+    check_heads(*flag, words[i + 1]);
     if (++i + 1 < words.size() && goes_on(*flag, words[i + 1]))
       refuse_several(*flag, words, i, command);
   }

@@ -38,8 +38,21 @@ std::size_t position_of(const std::string& flag, const std::string& text) {
   std::int64_t number = 0;
   if (parse_number(text, number) && number < 0) throw below_zero(flag, number);
   const std::size_t open = text.rfind(" (");
-  if (open == std::string::npos || !text.ends_with(')')) return whole_number(flag, text);
+  if (open == std::string::npos || !text.ends_with(')')) {
+    const bool of_tokens = flag == "--query" || flag == "--key";
+    if (is_digits(text) || !of_tokens) return whole_number(flag, text);
+    throw wrong_value(flag, text,
+                      translated("a position from 0, such as 7, or a token with it, such as {1}",
+                                 "'\" the\" (7)'"));
+  }
   return whole_number(flag, text.substr(open + 2, text.size() - open - 3));
+}
+
+std::string layer_and_head(const std::string& text) {
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::string layer = text.substr(0, point);
+  const std::string head = text.substr(std::min(point + 1, text.size()));
+  return is_digits(layer) && is_digits(head) ? "--layers " + layer + " --head " + head : "";
 }
 
 std::int64_t integer(const std::string& flag, const std::string& text) {
@@ -62,11 +75,10 @@ std::string meant_number(std::string text) {
     const auto end = std::to_chars(digits.begin(), digits.end(), share / percent).ptr;
     return {digits.begin(), end};
   }
-  const std::size_t end = text.find_first_not_of("+-.0123456789");
-  const bool unit = end != std::string::npos &&
-                    std::all_of(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(),
-                                [](unsigned char c) { return std::isalpha(c) != 0; });
-  if (unit) text.resize(end);
+  // Of minutes and other multiples the number alone would be another one.
+  constexpr std::string_view units[]{"s", "sec", "seconds", "px", "dpi", "pt", "x"};
+  const std::size_t end = std::min(text.find_first_not_of("+-.0123456789"), text.size());
+  if (std::ranges::count(units, std::string_view(text).substr(end)) > 0) text.resize(end);
   double number = 0;
   return parse_number(text, number) && std::isfinite(number) ? text : "";
 }
@@ -132,7 +144,7 @@ std::vector<std::string> listed(const std::string& flag, const std::string& text
     const std::string_view rest = std::string_view(text).substr(i);
     const bool wide = rest.starts_with("，") || rest.starts_with("；") || rest.starts_with("、");
     const bool by = sizes && text[i] == 'x';
-    if (wide || by || std::string_view(",; |\t").find(text[i]) != std::string_view::npos) {
+    if (wide || by || std::string_view(",; |\t[]()").find(text[i]) != std::string_view::npos) {
       between = !meant.empty();
       if (wide) i += 2;
       continue;
@@ -166,6 +178,10 @@ std::vector<std::string> quoted_list(const std::string& flag, const std::string&
 }
 
 PositionRange position_range(const std::string& flag, const std::string& text, bool single) {
+  if (const std::string meant = layer_and_head(text); flag == "--layers" && !meant.empty()) {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+                translated("write {1}", meant));
+  }
   const std::size_t colon = text.find(':');
   PositionRange range;
   const auto read = [&](const std::string& end, std::optional<std::int64_t>& position) {
@@ -263,6 +279,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"PlotRequest::panels", "FILE"},
     {"RunOptions::weights", "--no-weights"},
     {"WhyOptions::head", "--why"},
+    {"compare_heads()", "--against"},
     {"explain()", "attn-cli explain"},
     {"merge_summaries()", "--merge"},
     {"plot()", "attn-cli plot"},

@@ -22,6 +22,8 @@ namespace attn::cli {
 
 /// A whole number from `least` up to 2^63 − 1.
 std::size_t whole_number(const std::string& flag, const std::string& text, std::size_t least = 0);
+/// "--layers 1 --head 2" of "1.2", the name of a head; empty for other texts.
+std::string layer_and_head(const std::string& text);
 std::int64_t integer(const std::string& flag, const std::string& text);
 double finite_number(const std::string& flag, const std::string& text);
 /// A whole number of at least 1; a suffix k, M, G or T multiplies it by 10^3, 10^6, 10^9 or 10^12.
@@ -84,10 +86,11 @@ struct Flag {
   bool list = false;                    ///< whether several words may be given, between commas
   bool repeats = false;                 ///< whether it may be given more than once
   bool hidden = false;      ///< another spelling of a flag, which is taken and not shown
-  std::string spells = {};  ///< the flag that a hidden one spells otherwise
+  std::string spells = {};  ///< the flag that this one gives too, or is another name of
   FlagGroup group = FlagGroup::input;
   bool optional_value = false;  ///< whether it may be given without its value, as an empty text
-  /// Flags of which one has to be given too, as this one has no effect without; empty = none.
+  /// Flags of which one has to be given too, or "--analyses lens", one of its values, as this one
+  /// has no effect without; empty = none.
   std::vector<std::string> needs = {};
 };
 

@@ -170,6 +170,10 @@ void add_counting(Flags& flags, HeadCounting& counting) {
             translated("Mean weight on the first key that makes a sink (default 0.3)"),
             [&](const std::string& text) {
               counting.sink_threshold = finite_size("--sink-threshold", text);
+              if (counting.sink_threshold > 1) {
+                throw wrong_value("--sink-threshold", text,
+                                  translated("a share of a row's weight, from 0 to 1"));
+              }
             });
   flags.toggle("--without-first-key", counting.without_first_key,
                translated("Leave the first key out of the scores of patterns"));
@@ -221,7 +225,7 @@ void add_analyses(Flags& flags, HeadsOptions& options) {
             translated(
                 "Layers whose heads are left out one at a time, to see how the predictions change"),
             [&](const std::string& text) {
-              if (text == "all") {
+              if (text.find_first_not_of("0123456789,; ") != text.npos) {
                 throw wrong_value("--without-heads-of", text,
                                   translated("layers, such as 0,1,2: each head of each takes a "
                                              "pass of the model"));
@@ -347,9 +351,11 @@ Command heads_command() {
   flags.toggle("--wide", options.table.wide,
                translated("In comma-separated values: a line per head, a column per statistic"));
   flags.need({"--format", "--dpi", "--figsize", "--cmap"}, {"--plots"});
-  flags.need({"--residual", "--fusion", "--discarded", "--lens-tokens", "--induction-length",
-              "--induction-samples", "--steps", "--baseline"},
-             {"--analyses"});
+  flags.need({"--residual", "--fusion", "--discarded"}, {"--analyses rollout"});
+  flags.need({"--lens-tokens"}, {"--analyses lens"});
+  flags.need({"--induction-length", "--induction-samples"}, {"--analyses induction"});
+  flags.need({"--ablate"}, {"--heads-off", "--without-heads-of"});
+  flags.need({"--steps", "--baseline"}, {"--analyses gradients"});
   flags.need({"--shard", "--resume", "--average"}, {"--corpus"});
   flags.need({"--kept", "--reach"}, {"--corpus", "--merge"});
   add_common(flags, given->common);

@@ -41,6 +41,10 @@ void take_shown(const std::string& flag, const std::string& text, const ShownTar
       shown = word->value;
     } else if (is_number(part)) {
       numbers.push_back(position_range(flag, part, true));
+    } else if (const std::string meant = layer_and_head(part);
+               flag.starts_with("--head") && !meant.empty()) {
+      throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+                  translated("write {1}", meant));
     } else {
       const std::string near = suggestion(part, names_of(shown_words));
       const bool far = near == suggestion("", names_of(shown_words));
@@ -181,7 +185,15 @@ void let_heads_choose(Flags& flags) {
   named("--heads").take = [split = named("--heads").take,
                            choose = named("--head").take](const std::string& text) {
     const bool number = is_digits(text) && text.find_first_not_of('0') != std::string::npos;
-    number ? split(text) : choose(text);
+    if (number) return split(text);
+    try {
+      choose(text);
+    } catch (const Error& error) {
+      if (error.where() != "--head") throw;
+      throw wrong_value("--heads", text,
+                        translated("the number of heads to split by, or heads of existing maps as "
+                                   "--head takes them"));
+    }
   };
 }
 

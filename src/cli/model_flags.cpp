@@ -16,11 +16,10 @@ namespace {
 // The text, if it ends as the name of a head, a layer or a feed-forward does.
 const std::string& part_that_is_off(const std::string& text) {
   const std::string last = text.substr(text.rfind('.') + 1);  // npos + 1 = 0
-  if (last.empty()) {
+  if (last != "feed_forward" && last != "attention" && !is_digits(last)) {
     throw wrong_value("--heads-off", text,
                       translated("a head such as 5.1 or encoder.5.1, a layer or 5.feed_forward"));
   }
-  if (last != "feed_forward" && last != "attention") whole_number("--heads-off", last);
   return text;
 }
 
@@ -118,8 +117,14 @@ void add_model(Flags& flags, DocumentOptions& options) {
            translated("Head whose output is set to zeros, such as 5.1, or all heads of a layer, 5, "
                       "or 5.feed_forward; repeatable"),
            [&](const std::string& text) {
-             for (const std::string& part : listed("--heads-off", text))
+             for (const std::string& part : listed("--heads-off", text)) {
+               if (std::ranges::count(options.heads_off, part) > 0) {
+                 throw Error(ErrorKind::usage, translated("{1} is switched off twice", part),
+                             "--heads-off",
+                             translated("leave one of them out; head 3 of layer 5 is 5.3"));
+               }
                options.heads_off.push_back(part_that_is_off(part));
+             }
            })
       .repeats = true;
   flags
@@ -227,19 +232,21 @@ void add_logits(Flags& flags, LogitNames to, const std::string& meaning) {
 
 void add_paths(Flags& flags, LogitNames logits,
                std::function<void(std::vector<std::string>)> take) {
-  flags.add("--logit-difference", "TOKEN,TOKEN",
-            translated("With --patch and without --at: every head is patched in its turn, and the "
-                       "logit of the first token minus that of the second is compared (default: "
-                       "the likeliest tokens after both texts)"),
-            [logits](const std::string& text) {
-              const std::vector<std::string> two = quoted_list("--logit-difference", text);
-              if (two.size() != 2) {
-                throw Error(ErrorKind::usage, translated("a difference is of two logits"),
-                            "--logit-difference", translated("give two tokens"));
-              }
-              logits.logit = two[0];
-              logits.against = two[1];
-            });
+  flags
+      .add("--logit-difference", "TOKEN,TOKEN",
+           translated("With --patch and without --at: every head is patched in its turn, and the "
+                      "logit of the first token minus that of the second is compared (default: "
+                      "the likeliest tokens after both texts)"),
+           [logits](const std::string& text) {
+             const std::vector<std::string> two = quoted_list("--logit-difference", text);
+             if (two.size() != 2) {
+               throw Error(ErrorKind::usage, translated("a difference is of two logits"),
+                           "--logit-difference", translated("give two tokens"));
+             }
+             logits.logit = two[0];
+             logits.against = two[1];
+           })
+      .spells = "--against-logit";
   flags
       .add("--paths", "END,…",
            translated("With --patch and without --at: patch each path from a head to the logits or "

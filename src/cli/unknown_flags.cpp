@@ -25,8 +25,8 @@ constexpr std::pair<std::string_view, std::string_view> foreign_flags[]{
                              "every number of one query")},
     {"--no-plots", to_translate("write --plots none")},
     {"--no-plot", to_translate("write --plots none")},
-    {"--input", to_translate("name the file without a flag before it")},
-    {"--file", to_translate("name the file without a flag before it")},
+    {"--input", to_translate("name the file without a flag before it; a text goes to --text")},
+    {"--file", to_translate("name the file without a flag before it; a text goes to --text")},
     {"-i", to_translate("name the file without a flag before it")},
     {"-f", to_translate("name the file without a flag before it")},
     {"--window", to_translate("write --where \"abs(i - j) <= 3\", or \"mask\": {\"window\": "
@@ -75,7 +75,40 @@ constexpr std::pair<std::string_view, std::string_view> foreign_flags[]{
     {"--top-k", to_translate("leave it out: the likeliest token is taken each time")},
     {"--do-sample", to_translate("leave it out: the likeliest token is taken each time")},
     {"--repeat", to_translate("leave it out: each shape is repeated for about a second")},
+    {"--seconds", to_translate("leave it out: each shape is repeated for about a second")},
+    {"--runs", to_translate("leave it out: each shape is repeated for about a second")},
+    {"--iterations", to_translate("leave it out: each shape is repeated for about a second")},
+    {"--warmup", to_translate("leave it out: each shape is repeated for about a second")},
+    {"--fill", to_translate("write \"mask\": {\"fill\": -1e9} into the document")},
     {"--repeats", to_translate("leave it out: each shape is repeated for about a second")},
+    {"--special-tokens", to_translate("write \"special_tokens\": false into the document")},
+    {"--add-special-tokens", to_translate("write \"special_tokens\": false into the document")},
+    {"--quantize", to_translate("leave it out: weights are read as they are stored")},
+    {"--load-in-8bit", to_translate("leave it out: weights are read as they are stored")},
+    {"--html", to_translate("attn-cli view writes a page, explain --markdown prints Markdown")},
+    {"--theme", to_translate("--background white or dark is for pictures; a page follows the "
+                             "browser")},
+    {"-m", to_translate("write --model DIR")},
+    {"-t", to_translate("write --text TEXT")},
+    {"--open", to_translate("view writes a page: open it with a browser")},
+    {"--browser", to_translate("view writes a page: open it with a browser")},
+    {"--port", to_translate("view writes a page: open it with a browser")},
+    {"--serve", to_translate("view writes a page: open it with a browser")},
+    {"--force", to_translate("leave it out: files of an earlier result are replaced")},
+    {"--overwrite", to_translate("leave it out: files of an earlier result are replaced")},
+    {"--yes", to_translate("leave it out: files of an earlier result are replaced")},
+    {"-y", to_translate("leave it out: files of an earlier result are replaced")},
+    {"--tokenizer", to_translate("leave it out: the folder of the model has its tokenizer")},
+    {"--grayscale", to_translate("write --cmap Greys")},
+    {"--tight", to_translate("leave it out: margins are trimmed")},
+    {"--bbox-inches", to_translate("leave it out: margins are trimmed")},
+    {"--recursive", to_translate("leave it out: folders are read with those within them")},
+    {"-r", to_translate("leave it out: folders are read with those within them")},
+    {"--attention-mask",
+     to_translate("write \"mask\": {\"keep\": {\"file\": …}} into the document")},
+    {"--attn-mask", to_translate("write \"mask\": {\"keep\": {\"file\": …}} into the document")},
+    {"--padding-mask", to_translate("write \"mask\": {\"padding\": {\"file\": …}} into the "
+                                    "document")},
     {"--device", to_translate("leave it out: attention is computed on the CPU")},
     {"--gpu", to_translate("leave it out: attention is computed on the CPU")},
     {"--cuda", to_translate("leave it out: attention is computed on the CPU")},
@@ -135,19 +168,25 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   const std::string name = flag.substr(std::min<std::size_t>(flag.size(), 2));
   for (const Command& one : all) {
     if ("attn-cli " + one.name != place || !flag.starts_with("--")) continue;
-    if (one.name == name) return translated("name the file without a flag before it");
+    const bool of_folder = flag == "--model" && one.words.name == "FOLDER";
+    if (one.name == name || of_folder) return translated("name the file without a flag before it");
     if (std::ranges::count(one.words.known, name) > 0)
       return translated("write {1}", place + " " + name);
   }
-  if (flag == "--format" && known("--json")) return translated("write {1}", "--json");
+  if (flag == "--format" && known("--json"))
+    return translated("--json prints JSON, and attn-cli plot draws pictures");
   if (flag == "-j") return translated("write {1}", known("--jobs") ? "--jobs N" : "--threads N");
   if (!known("--out") && !command.empty()) {
     if (std::string text = advice_of_output(flag, command); !text.empty()) return text;
   }
-  if (known(flag + "s")) return translated("did you mean \"{1}\"?", flag + "s");
+  const std::string others = takers(flag, all);
+  if (known(flag + "s")) {
+    return translated("did you mean \"{1}\"?", flag + "s") +
+           (others.empty() ? std::string() : translated(" {1} belongs to {2}", flag, others));
+  }
   if (flag.starts_with("--no-") && known("--" + flag.substr(5)))
     return translated("leave out {1}", "--" + flag.substr(5));
-  if (const std::string others = takers(flag, all); !others.empty())
+  if (!others.empty())
     return translated("{1} takes no {2}: it belongs to {3}", place, flag, others);
   const std::string text = suggestion(flag, names);
   if (text != suggestion("", names)) return text;

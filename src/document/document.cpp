@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "images/decoding.hpp"
+#include "io/sound_file.hpp"
 #include "io/tensor_formats.hpp"
 #include "models/model_place.hpp"
 #include "support/number_text.hpp"
@@ -206,6 +207,11 @@ Document Document::open(const std::shared_ptr<const MappedFile>& file,
     throw input_error(translated("this is a picture, not an input document"), path.string(),
                       translated("name a model that reads pictures, and give this file with "
                                  "DocumentOptions::images"));
+  }
+  if (looks_like_sound(file->bytes())) {
+    throw input_error(translated("this is a sound, not an input document"), path.string(),
+                      translated("name a model that hears sounds, and give this file with "
+                                 "DocumentOptions::sounds"));
   }
   if (holds_tensors_alone(file->bytes())) {
     return of_tensors(TensorFile::from_file(file->bytes(), file, path, access), path, access);

@@ -197,7 +197,7 @@ constexpr std::array<DocumentKey, 82> keys{{
     {"continue", model, to_translate("a text to read after the text, in place of a generated one"),
      R"("type": "string", "minLength": 1)"},
     {"parts", model,
-     to_translate("parts of the text whose shares of the answer's attention are wanted: ranges of "
+     to_translate("parts of the text to report the answer's attention on: ranges of "
                   "characters by name, or \"special\" for what stands between special tokens"),
      R"("oneOf": [{"const": "special"}, {"type": "object", "minProperties": 1, "additionalProperties": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "integer", "minimum": 0}}}])"},
     {"prompt", model, to_translate("name of a prompt of the folder that goes before the texts"),
@@ -339,9 +339,8 @@ constexpr std::array<DocumentKey, 82> keys{{
      },
      true},
     {"layers", several_layers,
-     to_translate(
-         "number of layers; of a model the layers whose weights are wanted, from 0: all, one or "
-         "several"),
+     to_translate("number of layers; of a model the layers to return weights for, from 0: all, one "
+                  "or several"),
      R"("oneOf": [{"const": "all"}, {"type": "integer", "minimum": 0}, {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}])",
      Reading::plain,
      [](const KeyValue& given, PlainValues& values) {

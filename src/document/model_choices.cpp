@@ -134,6 +134,8 @@ namespace {
 std::vector<std::int64_t> ids_of_text(const JsonValue& text, const std::string& place,
                                       bool special_tokens, const ModelFolder& folder) {
   if (folder.no_tokenizer) throw *folder.no_tokenizer;
+  if (expect_string(text, place).empty())
+    throw input_error(translated("the text is empty"), place, translated("give a text"));
   std::vector<std::int64_t> ids;
   for (const TextToken& token :
        folder.tokenizer->encode(expect_string(text, place), std::nullopt, special_tokens, place)) {
@@ -186,9 +188,13 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
   }
   const JsonValue *text = value->find("text"), *ids = value->find("token_ids");
   if ((text == nullptr) == (ids == nullptr)) {
-    throw input_error(translated("the patch names no text, or two"), "/patch",
-                      translated("give the other text: \"text\" or \"token_ids\", or "
-                                 "DocumentOptions::patch"));
+    throw input_error(
+        text == nullptr ? translated("there is no text that the patched part is taken from")
+                        : translated("the patch names its text twice"),
+        "/patch",
+        text == nullptr ? translated("give it with DocumentOptions::patch, or in a document as {1}",
+                                     R"({"text": …})")
+                        : translated("give either \"text\" or \"token_ids\""));
   }
   Patch& patch = request.options.patch.emplace();
   if (ids != nullptr) {
@@ -275,7 +281,7 @@ void read_why(const JsonValue& root, ModelRequest& request) {
   request.why.resize(samples);
   if (why != nullptr) {
     constexpr auto known = std::to_array<std::string_view>({"head", "query", "key"});
-    expect_known_members(expect_object(*why, "/why"), known, "/why");
+    expect_known_members(expect_object(*why, "/why", members_help(known)), known, "/why");
     WhyOptions of_all;
     const auto number = [&](const char* key) -> std::optional<std::size_t> {
       const JsonValue* value = why->find(key);

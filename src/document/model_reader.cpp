@@ -46,14 +46,18 @@ class ModelReader {
       // After a problem further checks would only add its consequences.
       const std::size_t before = problems_.errors().size();
       problems_.attempt([&] { refuse_without_texts(); });
+      if (!model().vision) problems_.attempt([&] { refuse_pictures(); });
+      if (!model().sound) problems_.attempt([&] { refuse_sounds(); });
+      const bool nothing_else = problems_.errors().size() > before &&
+                                root_.find("text") == nullptr && root_.find("token_ids") == nullptr;
       if (model().vision) {
         problems_.attempt([&] { read_pictures(texts); });
         problems_.attempt([&] { texts.read_captions(); });
-      } else {
-        problems_.attempt([&] { refuse_pictures(); });
-        problems_.attempt([&] { model().sound ? read_sounds() : texts.read_texts(); });
+      } else if (model().sound) {
+        problems_.attempt([&] { read_sounds(); });
+      } else if (!nothing_else) {
+        problems_.attempt([&] { texts.read_texts(); });
       }
-      if (!model().sound) problems_.attempt([&] { refuse_sounds(); });
       if (request_.folder->architecture.encoder_decoder()) {
         if (problems_.errors().size() == before)
           problems_.attempt([&] { texts.read_decoder_texts(); });
@@ -65,6 +69,11 @@ class ModelReader {
       problems_.attempt([&] { read_ablation(root_, values_.special_tokens, request_); });
       if (problems_.errors().size() == before)
         problems_.attempt([&] { read_patch(root_, values_.special_tokens, request_); });
+      if (const auto& patch = request_.options.patch;
+          patch && request_.texts.ids.size() == 1 && patch->ids == request_.texts.ids.front()) {
+        plan_.warnings.push_back(
+            translated("the text that parts are taken from is the text itself: nothing changes"));
+      }
       report_.changes = changes_of(request_);
       problems_.attempt([&] { read_logits(root_, request_); });
       if (problems_.errors().size() == before) problems_.attempt([&] { read_own_labels(); });

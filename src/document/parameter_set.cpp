@@ -201,7 +201,7 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
   constexpr std::size_t few = 8;
   std::string list;
   for (std::size_t i = 0; i < std::min(few, there.size()); ++i)
-    list += (i > 0 ? ", " : "") + there[i];
+    list += (i > 0 ? ", " : "") + (there[i].empty() ? translated("one without a name") : there[i]);
   if (there.size() > few) list += ", …";
   return translated("say which of the file's tensors it is with \"names\": {{1}: …}; it has {2}",
                     in_quotes(wanted), list);

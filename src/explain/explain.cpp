@@ -248,7 +248,11 @@ void refuse_selection(const ExplainOptions& options) {
   const MapSelection& selection = options.maps.selection;
   refuse_from_end(selection.chosen_heads, "MapSelection::chosen_heads");
   refuse_from_end(selection.layers, "MapSelection::layers");
-  refuse_for_document(selection.layers.has_value(), "MapSelection::layers");
+  if (selection.layers) {
+    throw Error(ErrorKind::usage, translated("a document is explained for one layer at a time"),
+                "MapSelection::layers",
+                translated("give one number, or run the document and give its result"));
+  }
   if (selection.heads == MapSelection::Shown::one || options.document.heads) return;
   throw Error(ErrorKind::usage, translated("a document is explained for one head at a time"),
               "MapSelection::chosen_heads",

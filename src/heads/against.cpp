@@ -160,7 +160,7 @@ AttentionHeads compared(const AttentionMap& a, const AttentionMap& b, const Head
     throw input_error(translated("the weights of {1} are {2} here and {3} there",
                                  in_quotes(a.name.empty() ? a.tensor : a.name.text()),
                                  text(a.numbers.shape()), text(b.numbers.shape())),
-                      "against",
+                      "compare_heads()",
                       translated("compare inputs with the same heads over the same tokens"));
   }
   const Maps ours(a.numbers), theirs(b.numbers);
@@ -195,6 +195,7 @@ void refuse_what_is_no_comparison(const HeadsOptions& options) {
   refuse(!options.statistics.empty(), "HeadsOptions::statistics");
   refuse(!options.analyses.empty(), "HeadsOptions::analyses");
   refuse(!options.without_heads_of.empty(), "HeadsOptions::without_heads_of");
+  refuse(options.table.sort.has_value() || options.table.by_layer, "HeadsTable::sort");
 }
 
 // Options of the other input: the other model with the same texts, or another document or result.
@@ -255,7 +256,7 @@ HeadsAgainst compare_heads(const HeadsOptions& given, const std::filesystem::pat
           translated("{1} here and {2} there",
                      translated_count(ours.size(), "{1} attention", "{1} attentions"),
                      translated_count(theirs.size(), "{1} attention", "{1} attentions")),
-          "against", translated("compare inputs with the same heads over the same tokens"));
+          "compare_heads()", translated("compare inputs with the same heads over the same tokens"));
     }
     std::string difference;
     for (std::size_t at = 0; at < ours.size(); ++at) {

@@ -204,7 +204,15 @@ class Reading {
     if (wants(HeadAnalysis::gradients)) {
       outcome_.gradients = text_gradients(*model, options_, tensors_);
     }
-    if (wants(HeadAnalysis::induction)) outcome_.induction = induction_test(*model, options_);
+    if (wants(HeadAnalysis::induction)) {
+      outcome_.induction = induction_test(*model, options_);
+      const std::size_t length = 2 * options_.induction_length;
+      const auto made_for = model->folder->architecture.made_for;
+      if (made_for && length > *made_for) {
+        outcome_.warnings.push_back(
+            translated("a text has {1} tokens, and the model was made for {2}", length, *made_for));
+      }
+    }
     if (patch) outcome_.patches = head_patches(*model, *patch, options_);
     if (!options_.without_heads_of.empty()) {
       outcome_.differences = head_differences(*model, options_.without_heads_of);
@@ -215,8 +223,12 @@ class Reading {
   void check_logits(bool patched, const std::string& advice) const {
     if (patched) return;
     const auto refuse = [&](const char* field) {
-      throw Error(ErrorKind::usage, translated("there is no text to patch parts from"), field,
-                  advice);
+      const bool named = !options_.document.patch_at.empty();
+      throw Error(ErrorKind::usage,
+                  named ? translated("DocumentOptions::patch_at names the part that is patched, so "
+                                     "that none are tried in turn")
+                        : translated("there is no text to patch parts from"),
+                  field, named ? translated("leave one of them out") : advice);
     };
     if (!options_.sweep.empty()) refuse("HeadsOptions::sweep");
     if (options_.by_position) refuse("HeadsOptions::by_position");
@@ -224,11 +236,13 @@ class Reading {
     if (options_.frozen_patterns) refuse("HeadsOptions::frozen_patterns");
     if (options_.paths) refuse("HeadsOptions::paths");
     if (!options_.logit || wants(HeadAnalysis::lens) || wants(HeadAnalysis::gradients)) return;
-    throw Error(
-        ErrorKind::usage, translated("nothing here is computed of the logit of a single token"),
-        "HeadsOptions::logit",
-        translated("add a lens, gradients, a text to patch from, or a corpus; run splits the "
-                   "logit of one text"));
+    throw Error(ErrorKind::usage,
+                translated("nothing here is computed of the logit of a single token"),
+                options_.against_logit ? "HeadsOptions::against_logit" : "HeadsOptions::logit",
+                translated("add a lens, gradients, a text to patch from, or a corpus: "
+                           "HeadsOptions::analyses, DocumentOptions::patch, "
+                           "HeadsCorpusOptions::corpus; attn-cli run splits the logit of one "
+                           "text"));
   }
 
   // Notes what is known of a model's texts before they are computed.

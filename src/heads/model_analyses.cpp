@@ -316,6 +316,11 @@ HeadPatches patched_paths(const ModelRequest& request, const ModelPass& pass,
   PathChoice choice = ends_of_paths(asked, pass.model);
   choice.keeps_weights = asked.frozen_patterns;
   const PathEffects effects = patch_paths(pass, choice, tokens, asked.progress);
+  if (effects.paths.empty()) {
+    throw input_error(translated("no head stands before the ends of the paths"),
+                      "HeadsOptions::receivers",
+                      translated("give heads of later layers, or logits"));
+  }
   const auto named = [&](std::size_t which) {
     return token_text(*request.folder, effects.tokens[which]);
   };
@@ -369,6 +374,11 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
   options.patch = patch;
   const ModelTexts text = request.texts.of_sample(0);
   if (asked.paths && asked.sweep.empty()) {
+    if (asked.by_position) {
+      throw Error(ErrorKind::usage, translated("paths are patched at all positions together"),
+                  "HeadsOptions::by_position",
+                  translated("leave it out, or add the parts with HeadsOptions::sweep"));
+    }
     return patched_paths(request, {model, folder.weights, text, options}, tokens, asked);
   }
   SweepChoice choice;
@@ -379,6 +389,14 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
     throw Error(ErrorKind::usage, translated("gradients go through the weights of all layers"),
                 "HeadsOptions::attribution",
                 translated("leave it out, or HeadsOptions::frozen_patterns"));
+  }
+  const bool of_layers =
+      !choice.parts.empty() &&
+      std::ranges::none_of(choice.parts, [](PatchedPart part) { return info(part).of_heads; });
+  if (of_layers && asked.by_position) {
+    throw Error(ErrorKind::usage,
+                translated("parts of layers are patched position by position anyway"),
+                "HeadsOptions::by_position", translated("leave it out"));
   }
   SweepEffects effects =
       sweep({model, folder.weights, text, options}, choice, tokens, asked.progress);

@@ -146,6 +146,15 @@ namespace {
                     place, help.empty() ? translated("give {1}", expected) : help);
 }
 
+// `help`, or else how to write a number or a truth that is given as a string.
+std::string without_quotes(const JsonValue& value, const std::string& help) {
+  if (!help.empty() || !value.is(JsonValue::Type::string)) return help;
+  double number = 0;
+  const std::string& text = value.string();
+  const bool meant = text == "true" || text == "false" || parse_number(text, number);
+  return meant ? translated("write it without quotes: {1}", text) : help;
+}
+
 // Translated text, or no text: a catalogue's text for the empty one is its header.
 std::string in_language(const char* text) {
   return *text == '\0' ? "" : translated(text);
@@ -172,7 +181,8 @@ const std::string& expect_string(const JsonValue& value, const std::string& plac
 }
 
 bool expect_boolean(const JsonValue& value, const std::string& place, const std::string& help) {
-  if (!value.is(JsonValue::Type::boolean)) refuse(value, place, translated("true or false"), help);
+  if (!value.is(JsonValue::Type::boolean))
+    refuse(value, place, translated("true or false"), without_quotes(value, help));
   return value.boolean();
 }
 
@@ -182,7 +192,8 @@ double expect_number(const JsonValue& value, const std::string& place, const std
     throw input_error(translated("\"{1}\" is not a finite number", value.string()), place,
                       help.empty() ? translated("give a finite number") : help);
   }
-  if (!value.is(JsonValue::Type::number)) refuse(value, place, translated("a number"), help);
+  if (!value.is(JsonValue::Type::number))
+    refuse(value, place, translated("a number"), without_quotes(value, help));
   return value.number();
 }
 

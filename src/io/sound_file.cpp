@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include <sndfile.h>
 
@@ -68,6 +69,17 @@ sf_count_t place_in(void* data) {
 }
 
 }  // namespace
+
+bool looks_like_sound(std::span<const std::byte> file) noexcept {
+  const auto begins = [&](std::size_t at, std::string_view letters) {
+    return file.size() >= at + letters.size() &&
+           std::memcmp(file.data() + at, letters.data(), letters.size()) == 0;
+  };
+  constexpr std::size_t form = 8;
+  return (begins(0, "RIFF") && begins(form, "WAVE")) ||
+         (begins(0, "FORM") && begins(form, "AIF")) || begins(0, "fLaC") || begins(0, "OggS") ||
+         begins(0, "ID3");
+}
 
 Sound decode_sound(std::span<const std::byte> file, const Limits& limits) {
   SoundBytes bytes{file};

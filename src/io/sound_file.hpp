@@ -14,6 +14,9 @@ struct Sound {
   std::vector<double> samples;  ///< from −1 to 1
 };
 
+/// Whether the bytes begin as those of a sound: WAV, AIFF, FLAC, Ogg or MP3 with a tag.
+bool looks_like_sound(std::span<const std::byte> file) noexcept;
+
 /// Decodes WAV, FLAC, Ogg and whatever else libsndfile reads; several channels become their mean.
 /// Throws Error(input) without a place for other and broken files and for more samples than
 /// `limits.elements`, Error(file) where libsndfile is not installed.

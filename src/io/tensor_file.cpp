@@ -13,6 +13,7 @@
 
 #include "io/file_members.hpp"
 #include "io/gguf.hpp"
+#include "io/sound_file.hpp"
 #include "io/tensor_formats.hpp"
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"
@@ -74,10 +75,12 @@ std::string known_formats() {
 struct Signature {
   std::string_view start, what;
 };
-constexpr std::array<Signature, 10> other_formats = {{
+constexpr auto other_formats = std::to_array<Signature>({
     {"\x1F\x8B", to_translate("a gzip file: unpack it first")},
     {"\x89HDF", to_translate("an HDF5 file")},
     {"\x89PNG", to_translate("a PNG picture")},
+    {"\xFF\xD8\xFF", to_translate("a JPEG picture")},
+    {"GIF8", to_translate("a GIF picture")},
     {"%PDF", to_translate("a PDF document")},
     {"\xFF\xFE", to_translate("a text in UTF-16: save it as UTF-8")},
     {"\xFE\xFF", to_translate("a text in UTF-16: save it as UTF-8")},
@@ -85,13 +88,14 @@ constexpr std::array<Signature, 10> other_formats = {{
     {"version https://git-lfs", to_translate("a pointer of Git LFS: run git lfs pull")},
     {"<!DOCTYPE", to_translate("a web page: the download failed")},
     {"<html", to_translate("a web page: the download failed")},
-}};
+});
 
 // Guess at the format of bytes in no known format, for the help of an error.
 std::string guess(std::string_view bytes) {
   for (const auto& [start, what] : other_formats) {
     if (bytes.starts_with(start)) return translated(what);
   }
+  if (looks_like_sound(std::as_bytes(std::span(bytes)))) return translated("a sound");
   for (const char c : bytes.substr(0, 4096)) {
     const auto u = static_cast<unsigned char>(c);
     if ((u < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f') || u == 0x7F) return "";

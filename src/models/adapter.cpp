@@ -257,7 +257,7 @@ void merge_adapter(const fs::path& folder, const FileAccess& access, CheckpointW
   if (weights.gguf() != nullptr) {
     throw input_error(translated("an adapter is merged into a checkpoint "
                                  "folder, not into a GGUF file"),
-                      folder.string(), translated("give the folder of its model"));
+                      "/adapter", translated("give the folder of its model"));
   }
   const fs::path configuration = folder / "adapter_config.json";
   const FileName file = FileName::by_document(configuration);
@@ -265,7 +265,7 @@ void merge_adapter(const fs::path& folder, const FileAccess& access, CheckpointW
     throw Error(
         ErrorKind::file,
         translated("there is no adapter_config.json in the folder {1}", in_quotes(folder.native())),
-        "", translated("name the folder of a LoRA adapter"));
+        "/adapter", translated("name the folder of a LoRA adapter"));
   }
   const auto text = MappedFile::open(file, access);
   const CheckpointWeights adapter = CheckpointWeights::open_adapter(folder, access);

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "plot/sheet.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -216,6 +219,13 @@ std::string card_title(const SelectedMap& selected, const CardFacts& facts) {
 }  // namespace
 
 CorpusTables read_corpus_tables(const std::filesystem::path& folder, const FileAccess& access) {
+  std::error_code none;
+  if (!std::filesystem::exists(folder / "by_offset.csv", none)) {
+    throw Error(
+        ErrorKind::file,
+        translated("there are no statistics of a corpus in {1}", in_quotes(folder.string())),
+        "PlotRequest::corpus", translated("give the folder that read_corpus() wrote"));
+  }
   CorpusTables tables{table_of(folder / "heads.csv", access),
                       table_of(folder / "by_offset.csv", access)};
   if (tables.heads.empty() || tables.heads[0].size() < 8 ||

@@ -1,9 +1,12 @@
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 
+#include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
@@ -56,7 +59,9 @@ FigureFile figure_of(const JsonValue& root) {
   std::size_t count = 0;
   const std::string help =
       translated("give {1}", R"({"rows": [[{"plot": "heatmap", "file": "result.json"}]]})");
-  for (const JsonMember& member : expect_object(root, "", help).members()) {
+  if (expect_object(root, "", help).find("rows") == nullptr)
+    throw input_error(translated("there are no panels"), "/rows", help);
+  for (const JsonMember& member : root.members()) {
     const std::string place = pointer_to("", member.key);
     if (member.key != "rows") {
       figure.options.push_back(option_of(member, place));
@@ -118,7 +123,15 @@ Picture draw_panel(const DrawnPanel& given, const FigureOptions& sheet, plot::Pa
 }  // namespace
 
 FigureFile read_figure_file(const std::filesystem::path& path, const FileAccess& access) {
-  const auto file = MappedFile::open(FileName::by_user(path), access);
+  std::error_code none;
+  const bool folder = std::filesystem::is_directory(path, none);
+  const auto file = folder ? nullptr : MappedFile::open(FileName::by_user(path), access);
+  if (folder || !looks_like_json(file->bytes())) {
+    throw input_error(translated("a figure is drawn of a file that names its panels"),
+                      path.string(),
+                      translated("write one: {1}", R"({"rows": [[{"plot": "heatmap", "file": ")" +
+                                                       path.string() + R"("}]]})"));
+  }
   try {
     return figure_of(parse_json_document(file->text()));
   } catch (const Error& error) {

@@ -502,7 +502,8 @@ PictureFormat picture_format(const std::filesystem::path& path) {
   std::string extension = path.extension().string();
   std::ranges::transform(extension, extension.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (extension == ".gif" || extension == ".mp4") {
+  constexpr std::string_view moving[]{".gif", ".mp4", ".avi", ".mov", ".mkv", ".webm", ".webp"};
+  if (std::ranges::count(moving, extension) > 0) {
     throw input_error(
         translated("unsupported picture format \"{1}\"", extension), "picture_format()",
         translated("an animation is a .png that moves; for {1} draw its frames into a folder, and "

@@ -109,9 +109,14 @@ void put_evidence(const ViewOptions& options, PageMaker& page) {
   corpus.heads.counting = options.counting;
   corpus.corpus = *options.corpus;
   corpus.out = folder.path();
-  read_corpus(corpus);
+  const HeadsCorpusOutcome outcome = read_corpus(corpus);
   const auto stored = MappedFile::open(FileName::by_user(folder.path() / "corpus.json"));
   const CorpusSums sums = read_sums(stored->text()).sums;
+  if (sums.texts == 0) {
+    throw input_error(translated("no text of the corpus could be read"), "ViewOptions::corpus",
+                      outcome.warnings.empty() ? translated("give a file with one text per line")
+                                               : outcome.warnings.front());
+  }
   std::set<std::uint64_t> wanted;
   for (const AttentionSums& attention : sums.attentions) {
     for (const HeadSums& head : attention.heads) {

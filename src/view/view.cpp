@@ -11,6 +11,7 @@
 #include "attn/error.hpp"
 
 #include "document/document.hpp"
+#include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
 #include "maps/computed_maps.hpp"
 #include "maps/filed_maps.hpp"
@@ -37,13 +38,20 @@ using Sink = std::function<void(std::string_view)>;
 std::vector<ViewData::StoryStep> story_of(const std::filesystem::path& file,
                                           const FileAccess& access) {
   const auto mapped = MappedFile::open(FileName::by_user(file), access);
-  const JsonValue root = parse_json(mapped->text());
-  std::vector<ViewData::StoryStep> story;
-  const JsonValue* const steps = root.is(JsonValue::Type::object) ? root.find("steps") : nullptr;
   const auto refuse = [] {
     return input_error(translated("this is not a story of a page"), "ViewOptions::story",
                        translated("give a file that was saved by a page"));
   };
+  if (!looks_like_json(mapped->bytes())) throw refuse();
+  const JsonValue root = [&] {
+    try {
+      return parse_json(mapped->text());
+    } catch (const Error& error) {
+      throw error.inside("ViewOptions::story");
+    }
+  }();
+  std::vector<ViewData::StoryStep> story;
+  const JsonValue* const steps = root.is(JsonValue::Type::object) ? root.find("steps") : nullptr;
   if (steps == nullptr || !steps->is(JsonValue::Type::array)) throw refuse();
   for (std::size_t i = 0; i < steps->size(); ++i) {
     const JsonValue& step = steps->element(i);
@@ -91,7 +99,11 @@ std::string second_page(const ViewOptions& options) {
                     ? options.against->parent_path().filename().string()
                     : options.against->filename().string();
   std::string page;
-  view(other, [&](std::string_view piece) { page += piece; });
+  try {
+    view(other, [&](std::string_view piece) { page += piece; });
+  } catch (const Error& error) {
+    throw error.inside("ViewOptions::against");
+  }
   return page;
 }
 

@@ -161,9 +161,9 @@ TEST_CASE("explain refuses what maps cannot answer, with flags in the place of f
         "  help:  leave it out, or give 0\n");
   CHECK(refused_with(2, {"explain", "-", "--layers", "0:2"}, folder.path(),
                      R"({"attention":"sdpa","query":[[1]]})") ==
-        "attn-cli: a document is computed, and --layers chooses among existing maps\n"
+        "attn-cli: a document is explained for one layer at a time\n"
         "  where: --layers\n"
-        "  help:  leave it out, or give a result or a file of maps\n");
+        "  help:  give one number, or run the document and give its result\n");
 }
 
 TEST_CASE("a router's experts stand with the numbers that are added when they are chosen") {

@@ -474,7 +474,7 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
   CHECK(ids.errors ==
         "attn-cli: only texts have parts\n"
         "  where: --parts\n"
-        "  help:  give \"text\" instead of token ids, or the parts \"special\"\n");
+        "  help:  give --text instead of token ids, or the parts \"special\"\n");
   CHECK(refused_with(2, {"run", "--model", speeches_model, "--text", "the", "--generate", "1",
                          "--parts", "a=1"}) ==
         "attn-cli: invalid value \"a=1\" for --parts\n"
@@ -492,7 +492,7 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
   CHECK(by_flags({"a=0:1"}) ==
         "attn-cli: there is no answer whose attention the parts could share\n"
         "  where: --parts\n"
-        "  help:  add \"generate\" or \"continue\", or leave it out\n");
+        "  help:  add --generate or --continue, or leave it out\n");
 }
 
 TEST_CASE("parts of the command line take the place of the document's") {
@@ -510,12 +510,11 @@ TEST_CASE("parts of the command line take the place of the document's") {
 TEST_CASE("conversations are refused, and ids take their place") {
   const Outcome chat = attn_cli({"run", "--model", speeches_model, "--text", "the", "--chat"});
   CHECK(chat.exit_code == 3);
-  CHECK(
-      chat.errors ==
-      "attn-cli: the model has no chat template\n"
-      "  where: --chat\n"
-      "  help:  write the conversation with the model's own special tokens in \"text\", or give in "
-      "\"token_ids\" (--ids) the ids that its own library makes of it\n");
+  CHECK(chat.errors ==
+        "attn-cli: the model has no chat template\n"
+        "  where: --chat\n"
+        "  help:  write the conversation with the model's own special tokens in --text, or give in "
+        "\"token_ids\" (--ids) the ids that its own library makes of it\n");
   const TemporaryFolder folder;
   for (const auto& file : fs::directory_iterator(speeches_model)) {
     fs::copy_file(file.path(), folder / file.path().filename().string());

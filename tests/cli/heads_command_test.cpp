@@ -408,8 +408,9 @@ TEST_CASE("contributions to logits over a corpus have exact sums, which shards j
   CHECK(std::count(rows.begin(), rows.end(), '\n') == 1 + 4 * 5 + 2);
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The people", "--logit"}).errors ==
         "attn-cli: nothing here is computed of the logit of a single token\n  where: --logit\n  "
-        "help:  add a lens, gradients, a text to patch from, or a corpus; run splits the logit of "
-        "one text\n");
+        "help:  add a lens, gradients, a text to patch from, or a corpus: --analyses, --patch, "
+        "--corpus; "
+        "attn-cli run splits the logit of one text\n");
 }
 
 TEST_CASE("a corpus of pairs has means of sweeps and of contributions, which shards join") {
@@ -559,9 +560,10 @@ TEST_CASE("heads patches every head from another text") {
   CHECK(attn_cli(words, folder.path()).errors.starts_with("attn-cli: the texts have "));
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The peace", "--logit-difference", "1,2"})
             .errors ==
-        "attn-cli: nothing here is computed of the logit of a single token\n  where: --logit\n  "
-        "help:  add a lens, gradients, a text to patch from, or a corpus; run splits the logit of "
-        "one text\n");
+        "attn-cli: nothing here is computed of the logit of a single token\n  where: "
+        "--logit-difference\n  help:  add a lens, gradients, a text to patch from, or a corpus: "
+        "--analyses, "
+        "--patch, --corpus; attn-cli run splits the logit of one text\n");
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The peace", "--sweep", "keys"}).errors ==
         "attn-cli: there is no text to patch parts from\n  where: --sweep\n  help:  add --patch "
         "without --at\n");

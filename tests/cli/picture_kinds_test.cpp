@@ -208,7 +208,7 @@ TEST_CASE("the positions of a document are drawn as a map and as curves") {
   CHECK(named.find("dimension 0") == std::string::npos);
   CHECK(refused_with(2, {"plot", "curves", "table.json", "--titles", "one,two", "--out", "f.svg"},
                      folder.path()) ==
-        "attn-cli: 2 titles for 3 columns\n  where: table.json\n"
+        "attn-cli: 2 titles for 3 columns\n  where: --titles\n"
         "  help:  give one title for each column, or none\n");
   const std::string models = std::string(ATTN_TEST_DATA) + "/models/cases/";
   CHECK(plot(folder, {"positions", models + "gpt2_bare_names/input.json"}, "l.svg") == 0);
@@ -401,7 +401,7 @@ TEST_CASE("a card says where a head looks beside chance, over a corpus with its 
                      {"plot", "card", "r", "--layers", "1", "--head", "1", "--corpus", "none",
                       "--out", "c.svg"},
                      folder.path())
-            .find("none/heads.csv") != std::string::npos);
+            .find("no statistics of a corpus in \"none\"") != std::string::npos);
 }
 
 TEST_CASE("shares of an answer are drawn from a result of heads and of run as heads draws them") {

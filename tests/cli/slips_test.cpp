@@ -419,8 +419,8 @@ TEST_CASE("flags of training, sampling and files that a command does not have ge
        "the token id 99999 is not between 0 and 2047\n  where: --ids\n  help:  give 0 to 2047",
        3},
       {{"run", "--model", speeches, "--text", "The", "--at", "2.1"},
-       "the patch names no text, or two\n  where: --at\n  help:  give the other text: \"text\" or "
-       "\"token_ids\", or --patch",
+       "there is no text that the patched part is taken from\n  where: --at\n  help:  give it with "
+       "--patch, or in a document as {\"text\": …}",
        3},
   });
 }

@@ -79,7 +79,7 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "  help:  give it as the model's configuration does"},
            {sdpa + R"(,"rotary":{"scaling":{"rope_type":"linear","factor":"2"}}})",
             "expected a number, found a string\n  where: doc.json, /rotary/scaling/factor\n"
-            "  help:  give a number"},
+            "  help:  write it without quotes: 2"},
            {sdpa + R"(,"rotary":{"theta":10,"cos":{"ones":[3,2]},"sin":{"zeros":[3,2]}}})",
             "\"theta\" has no meaning where cosines and sines are given\n"
             "  where: doc.json, /rotary/theta\n  help:  leave it out: the tables say all angles"},

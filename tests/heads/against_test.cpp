@@ -25,7 +25,7 @@ HeadsOptions options_of(const fs::path& input) {
 }
 
 constexpr const char* compare_alike =
-    "\n  where: against\n  help:  compare inputs with the same heads over the same tokens";
+    "\n  where: compare_heads()\n  help:  compare inputs with the same heads over the same tokens";
 
 }  // namespace
 

@@ -222,6 +222,7 @@ TEST_CASE("titles that do not match the columns are refused") {
   options.titles = {"a", "b", "c"};
   CHECK(error_of(grid_of(2, 2), options, ErrorKind::usage) ==
         "3 titles for 2 columns\n"
+        "  where: PlotOptions::titles\n"
         "  help:  give one title for each column, or none");
 }
 

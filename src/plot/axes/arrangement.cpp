@@ -42,9 +42,9 @@ std::string title_of(const FigureOptions& options, const std::string& own, const
 
 Error unlike_columns(std::size_t titles, std::size_t columns) {
   return {ErrorKind::usage,
-          translated("{1} titles for {2}{3}", titles, columns,
-                     columns == 1 ? translated(" column") : translated(" columns")),
-          "", translated("give one title for each column, or none")};
+          translated("{1} for {2}", translated_count(titles, "{1} title", "{1} titles"),
+                     translated_count(columns, "{1} column", "{1} columns")),
+          "PlotOptions::titles", translated("give one title for each column, or none")};
 }
 
 ChartTexts map_texts(const FigureOptions& options, const std::string& own_title,

@@ -1,0 +1,223 @@
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+const std::string trained = std::string(ATTN_DATA) + "/speeches";
+
+// What the program answers where it refuses the words, which follow a command and the trained model
+// with a text.
+std::string answer(const std::string& command, std::vector<std::string> words, int exit_code = 2) {
+  words.insert(words.begin(), {command, "--model", trained, "--text", "The peace"});
+  return refused_with(exit_code, words);
+}
+
+std::string told(const std::string& problem, const std::string& where, const std::string& help) {
+  return "attn-cli: " + problem + "\n  where: " + where + "\n  help:  " + help + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("a flag of an analysis has no effect without it, even beside another analysis") {
+  const auto without = [](const std::string& flag, const std::string& value) {
+    return answer("heads", {"--analyses", "loss", flag, value});
+  };
+  const auto expected = [](const std::string& flag, const std::string& need) {
+    return told(flag + " has no effect without " + need, flag, "add " + need + ", or leave it out");
+  };
+  for (const std::string flag : {"--residual", "--discarded"})
+    CHECK(without(flag, "0.5") == expected(flag, "--analyses rollout"));
+  CHECK(without("--fusion", "max") == expected("--fusion", "--analyses rollout"));
+  CHECK(without("--lens-tokens", "3") == expected("--lens-tokens", "--analyses lens"));
+  CHECK(without("--induction-length", "9") ==
+        expected("--induction-length", "--analyses induction"));
+  CHECK(attn_cli({"heads", "--model", trained, "--text", "The peace", "--analyses", "loss,rollout",
+                  "--residual", "0.3", "--quiet"})
+            .exit_code == 0);
+}
+
+TEST_CASE("heads says what its flags of patches and comparisons go with") {
+  const std::string alone = "nothing here is computed of the logit of a single token",
+                    cure =
+                        "add a lens, a text to patch from, or a corpus: --analyses, --patch, "
+                        "--corpus; attn-cli run splits the logit of one text";
+  CHECK(answer("heads", {"--logit-difference", " of, to"}) ==
+        told(alone, "--logit-difference", cure));
+  CHECK(answer("heads", {"--ablate", "mean"}) ==
+        told("--ablate has no effect without --heads-off or --without-heads-of", "--ablate",
+             "add --heads-off, or leave it out"));
+  CHECK(answer("heads", {"--patch", "The war", "--paths", "0.0"}, 3) ==
+        told("no head stands before the ends of the paths", "--paths",
+             "give heads of later layers, or logits"));
+  CHECK(answer("heads", {"--patch", "The war", "--sweep", "residual", "--by-position"}) ==
+        told("parts of layers are patched position by position anyway", "--by-position",
+             "leave it out"));
+  CHECK(answer("heads", {"--sink-threshold", "2"}) ==
+        told("invalid value \"2\" for --sink-threshold", "--sink-threshold",
+             "give a share of a row's weight, from 0 to 1"));
+  CHECK(answer("heads", {"--patch", "The war", "--at", "1.1", "--sweep", "all"}) ==
+        told("--at names the part that is patched, so that none are tried in turn", "--sweep",
+             "leave one of them out"));
+  CHECK(answer("heads", {"--patch", "The war", "--paths", "--by-position"}) ==
+        told("paths are patched at all positions together", "--by-position",
+             "leave it out, or add the parts with --sweep"));
+  CHECK(answer("heads", {"--patch", "The war of"}, 3) ==
+        told("the texts have 5 and 6 tokens", "--patch", "give texts of one length"));
+  CHECK(answer("heads", {"--against-logit", " of"}) == told(alone, "--against-logit", cure));
+  CHECK(answer("heads", {"--against", trained, "--sort", "entropy"}) ==
+        told("only statistics of the comparison are computed where two inputs are compared",
+             "--sort", "leave it out, or read each of the two inputs"));
+  CHECK(answer("heads", {"--without-heads-of", "1.1"}) ==
+        told("invalid value \"1.1\" for --without-heads-of", "--without-heads-of",
+             "give layers, such as 0,1,2: each head of each takes a pass of the model"));
+}
+
+TEST_CASE("the name of a head as other programs write it gets the one that is meant") {
+  const auto meant = [](const std::string& flag, const std::string& given,
+                        const std::string& right) {
+    return told("invalid value \"" + given + "\" for " + flag, flag, "write " + right);
+  };
+  for (const std::string given : {"L1H1", "l1.h1", "layer1_head1", "1/1", "1-1"}) {
+    CAPTURE(given);
+    CHECK(answer("run", {"--heads-off", given}) == meant("--heads-off", given, "--heads-off 1.1"));
+    CHECK(answer("run", {"--why", given}) == meant("--why", given, "--why 1.1"));
+  }
+  CHECK(refused_with(2, {"circuits", trained, "--tokens", "5", "--heads", "L1H1,2.0"}) ==
+        meant("--heads", "L1H1,2.0", "--heads 1.1,2.0"));
+  CHECK(answer("run", {"--patch", "The war", "--at", "L2H0"}) == meant("--at", "L2H0", "--at 2.0"));
+  CHECK(answer("run", {"--head", "1.0"}) == meant("--head", "1.0", "--layers 1 --head 0"));
+  CHECK(answer("run", {"--layers", "1.0"}) == meant("--layers", "1.0", "--layers 1 --head 0"));
+  CHECK(answer("run", {"--why", "1.1", "--query", " peace"}) ==
+        told("invalid value \" peace\" for --query", "--query",
+             "give a position from 0, such as 7, or a token with it, such as '\" the\" (7)'"));
+  CHECK(answer("run", {"--heads-off", "1,1"}) ==
+        told("1 is switched off twice", "--heads-off",
+             "leave one of them out; head 3 of layer 5 is 5.3"));
+  CHECK(answer("run", {"--heads-off", "1.ffn"}) ==
+        told("invalid value \"1.ffn\" for --heads-off", "--heads-off",
+             "give a head such as 5.1 or encoder.5.1, a layer or 5.feed_forward"));
+}
+
+TEST_CASE("lists in brackets get the spelling that is meant") {
+  CHECK(answer("run", {"--layers", "[0,2]"}) ==
+        told("invalid value \"[0,2]\" for --layers", "--layers", "write --layers 0,2"));
+  CHECK(answer("explain", {"--sample", "all"}) == told("invalid value \"all\" for --sample",
+                                                       "--sample",
+                                                       "give a whole number of at least 0"));
+}
+
+TEST_CASE("what circuits draws or lists has flags that need it") {
+  for (const std::vector<std::string>& flag :
+       {std::vector<std::string>{"--cmap", "viridis"}, {"--dpi", "100"}, {"--figsize", "4x3"}}) {
+    CHECK(
+        refused_with(2, {"circuits", trained, flag[0], flag[1]}) ==
+        told(flag[0] + " has no effect without --plots", flag[0], "add --plots, or leave it out"));
+  }
+  CHECK(
+      refused_with(2, {"circuits", trained, "--listed", "3"}) ==
+      told("--listed has no effect without --tokens", "--listed", "add --tokens, or leave it out"));
+  CHECK(refused_with(2, {"circuits", "--model", trained}) ==
+        told("unknown flag \"--model\"", "attn-cli circuits",
+             "name the file without a flag before it"));
+}
+
+TEST_CASE("an error of what a flag names is at the flag, and its cure names flags, not keys") {
+  CHECK(answer("run", {"--adapter", "nothere"}, 4) ==
+        told("there is no adapter_config.json in the folder \"nothere\"", "--adapter",
+             "name the folder of a LoRA adapter"));
+  CHECK(answer("run", {"--architecture", "nothere.json"}, 4) ==
+        told("cannot open \"nothere.json\": No such file or directory", "--architecture",
+             "check the name, and the folder it is looked for in"));
+  CHECK(answer("run", {"--parts", "special"}, 3) ==
+        told("there is no answer whose attention the parts could share", "--parts",
+             "add --generate or --continue, or leave it out"));
+  CHECK(refused_with(3, {"run", "--model", trained, "--sound", "a.wav"}) ==
+        told("models of the type llama hear no sound", "--sound",
+             "leave --sound out, or name a model of sound"));
+  CHECK(attn_cli({"run", "--model", trained, "--text", "The peace", "--patch", "The peace", "--at",
+                  "1.1", "--plots", "none", "--out", "-"})
+            .errors ==
+        "attn-cli: warning: the text that parts are taken from is the text itself: nothing "
+        "changes\n");
+}
+
+TEST_CASE("sounds, figures and stories that are something else are called what they are") {
+  const TemporaryFolder folder;
+  folder.write("a.wav", std::string("RIFF\x24\0\0\0WAVEfmt ", 16));
+  folder.write("lines.txt", "The peace of the world\n");
+  CHECK(refused_with(3, {"run", "a.wav"}, folder.path()) ==
+        told("this is a sound, not an input document", "a.wav",
+             "name a model that hears sounds, and give this file with --sound"));
+  CHECK(refused_with(3, {"show", "a.wav"}, folder.path())
+            .starts_with("attn-cli: this is not a tensor file; it looks like a sound\n"));
+  CHECK(refused_with(3, {"plot", "figure", "lines.txt", "--out", "f.png"}, folder.path()) ==
+        told("a figure is drawn of a file that names its panels", "lines.txt",
+             R"(write one: {"rows": [[{"plot": "heatmap", "file": "lines.txt"}]]})"));
+  std::filesystem::create_directory(folder / "result");
+  CHECK(refused_with(3, {"plot", "figure", "result", "--out", "f.png"}, folder.path()) ==
+        told("a figure is drawn of a file that names its panels", "result",
+             R"(write one: {"rows": [[{"plot": "heatmap", "file": "result"}]]})"));
+  const std::string configuration = trained + "/config.json";
+  CHECK(attn_cli({"validate", configuration}).output ==
+        configuration +
+            ": 1 problem\n\n  this is the configuration of a model, not an input document\n    "
+            "where: " +
+            configuration + "\n    help:  give its folder with --model, and a text with --text\n");
+  folder.write("w.json", R"({"weights":[[1,0],[0.5,0.5]]})");
+  CHECK(refused_with(3, {"view", "w.json", "--story", "lines.txt"}, folder.path()) ==
+        told("this is not a story of a page", "--story", "give a file that was saved by a page"));
+  CHECK(refused_with(4, {"plot", "card", "w.json", "--corpus", "result", "--out", "f.png"},
+                     folder.path()) == told("there are no statistics of a corpus in \"result\"",
+                                            "--corpus",
+                                            "give the folder that attn-cli heads --corpus wrote"));
+}
+
+TEST_CASE("flags of seaborn, of short names and of other tools get what is meant") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[1,0],[0.5,0.5]]})");
+  const auto help = [&](const std::string& command, const std::string& flag) {
+    const std::string errors =
+        command == "plot" ? attn_cli({"plot", "heatmap", "w.json", flag}, folder.path()).errors
+                          : attn_cli({command, "w.json", flag}, folder.path()).errors;
+    return errors.substr(errors.find("  help:  ") + 9);
+  };
+  CHECK(help("plot", "--fmt") == "did you mean \"--annotate-format\"?\n");
+  CHECK(help("plot", "--xticklabels") == "did you mean \"--labels\"?\n");
+  CHECK(help("plot", "--cbar") == "did you mean \"--colorbar\"?\n");
+  CHECK(help("plot", "--merge-words") == "did you mean \"--merge-pieces\"?\n");
+  CHECK(help("view", "--open") == "view writes a page: open it with a browser\n");
+  CHECK(help("run", "--overwrite") == "leave it out: files of an earlier result are replaced\n");
+  CHECK(help("run", "-m") == "write --model DIR\n");
+  CHECK(help("run", "--fill") == "write \"mask\": {\"fill\": -1e9} into the document\n");
+  CHECK(help("view", "--theme") ==
+        "--background white or dark is for pictures; a page follows the browser\n");
+  CHECK(help("view", "--format") == "--json prints JSON, and attn-cli plot draws pictures\n");
+  CHECK(help("view", "--key") ==
+        "did you mean \"--keys\"? --key belongs to attn-cli run, batch, explain\n");
+  // One edit of two letters makes another word, not a slip of the pen.
+  CHECK(attn_cli({"plot", "curves", "w.json", "--log-axes", "xy"}, folder.path()).errors ==
+        told("invalid value \"xy\" for --log-axes", "--log-axes", "known: x, y, both"));
+}
+
+TEST_CASE("numbers and truths in quotes are told to be written without") {
+  const TemporaryFolder folder;
+  const auto help = [&](const std::string& member) {
+    const std::string errors =
+        attn_cli({"run", "-"}, folder.path(),
+                 R"({"attention":"sdpa","query":[[1,0],[0,1]],)" + member + "}")
+            .errors;
+    return errors.substr(errors.find("  where: "));
+  };
+  const auto at = [](const std::string& place, const std::string& cure) {
+    return "  where: standard input, " + place + "\n  help:  " + cure + "\n";
+  };
+  CHECK(help(R"("heads":"2")") == at("/heads", "write it without quotes: 2"));
+  CHECK(help(R"("mask":{"causal":"true"})") == at("/mask/causal", "write it without quotes: true"));
+  CHECK(help(R"("scale":"1/2")") == at("/scale", "give a number"));
+}
