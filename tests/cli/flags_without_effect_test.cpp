@@ -294,7 +294,7 @@ TEST_CASE("files of what is printed, files of tensors and settings of models get
           {{"completion", "--bash"},
            unknown("completion", "--bash", "write attn-cli completion bash")},
           {{"explain", "d.json", "--format", "csv"},
-           unknown("explain", "--format", "write --json")},
+           unknown("explain", "--format", "--json prints JSON, and attn-cli plot draws pictures")},
           {{"model", "--model", "m"},
            unknown("model", "--model", "name the file without a flag before it")},
           {{"run", "--model", "m", "--text", "The", "--why", "2", "0"},
