@@ -292,7 +292,7 @@ std::vector<Fact> facts_of(const ModelFolder& folder) {
                   }),
         by_stages(first, [](const ModelLayer& layer) { return std::to_string(layer.heads); }));
     width = translated(
-        "{1}, heads {2}",
+        "{1}, {2} per head",
         by_stages(first, [](const ModelLayer& layer) { return std::to_string(layer.width); }),
         by_stages(first, [](const ModelLayer& layer) { return std::to_string(layer.head_width); }));
   } else {
