@@ -186,7 +186,8 @@ TEST_CASE("flags in the wrong place or form get their cure") {
       {{"run", "d.json", "--timing", "5"},
        "--timing takes no value: \"5\" is left over" + run + "leave out \"5\""},
       {{"run", "--input", "d.json"},
-       "unknown flag \"--input\"" + run + "name the file without a flag before it"},
+       "unknown flag \"--input\"" + run +
+           "name the file without a flag before it; a text goes to --text"},
       {{"run", "d.json", "--heatmap"},
        "unknown flag \"--heatmap\"" + run + "write --plots heatmap"},
       {{"run", "d.json", "--device", "cuda"},
