@@ -76,7 +76,8 @@ TEST_CASE("flags of other programs get the flag or command that is meant") {
       {{"run", "d.json", "--no-causal"},
        "unknown flag \"--no-causal\"" + run + "leave out --causal"},
       {{"run", "d.json", "--plot", "mask"},
-       "unknown flag \"--plot\"" + run + "did you mean \"--plots\"?"},
+       "unknown flag \"--plot\"" + run +
+           "did you mean \"--plots\"? --plot belongs to attn-cli compare"},
       {{"run", "--model", "m", "We", "the"},
        "there is no document \"We\"" + run + "give a text with --text \"We the\""},
       {{"view", "d.json", "--out", "x.pdf"},
