@@ -171,11 +171,11 @@ std::string gradients_text(const std::vector<TextGradients>& gradients,
   const std::string before = with_decimals(own.baseline_value, 4),
                     error = with_decimals(own.error, 4);
   return text + (own.baseline.empty()
-                     ? translated("\nIntegrated gradients begin with zeros in the place of all "
+                     ? translated("\nIntegrated gradients begin with zeros instead of all "
                                   "embeddings, where the value is {1}; their sum minus the change "
                                   "of the value is {2}.\n",
                                   before, error)
-                     : translated("\nIntegrated gradients begin with {1} in the place of all "
+                     : translated("\nIntegrated gradients begin with {1} instead of all "
                                   "tokens, where the value is {2}; their sum minus the change of "
                                   "the value is {3}.\n",
                                   quoted(own.baseline), before, error));

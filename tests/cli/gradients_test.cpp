@@ -42,7 +42,7 @@ TEST_CASE("gradients say what heads and tokens give a logit, in a table, picture
   CHECK(outcome.output.find(
             "Gradients of the logit of \" of\" minus that of \" the\" at position ") !=
         std::string::npos);
-  CHECK(outcome.output.find("Integrated gradients begin with \" nation\" in the place of all "
+  CHECK(outcome.output.find("Integrated gradients begin with \" nation\" instead of all "
                             "tokens, where the value is ") != std::string::npos);
   for (const char* name : {"gradients.heads.png", "gradients.tokens.png"}) {
     CHECK(std::filesystem::exists(folder / "g" / name));

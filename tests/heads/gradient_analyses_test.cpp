@@ -45,7 +45,7 @@ TEST_CASE("gradients are reported of each text, with what integrated ones are of
   }
   const std::string text = heads_text(outcome);
   CHECK(text.find("\nGradients of the logit of \"3\" at position 3, ") != std::string::npos);
-  CHECK(text.find("\nIntegrated gradients begin with \"7\" in the place of all tokens, where the "
+  CHECK(text.find("\nIntegrated gradients begin with \"7\" instead of all tokens, where the "
                   "value is ") != std::string::npos);
 }
 
