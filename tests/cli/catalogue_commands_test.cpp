@@ -89,7 +89,7 @@ TEST_CASE("validate tells what is wrong on standard output and exits 3, or 4 for
         "global.json: valid\n"
         "  about 26 bytes of tensors will be written\n"
         "  warning: mask.global has no effect without a window: it acts on what a window "
-          "hides\n"
+        "hides\n"
         "  warning: \"eps\" has no effect: there is no norm\n");
   CHECK(attn_cli({"validate", "global.json", "--json"}, folder.path())
             .output.find("\"warnings\": [\n      \"mask.global has no effect") !=

@@ -23,7 +23,7 @@ GB MB kB example exp explain figure fill first fish gradient gradients gray grid
 labels layer lens linear lines list llama log logit logits loss lse manual mask masked matplotlib max mean memory
 ment min model nat nature neurips never next none norms nostalgebraist npy npz off on out outlines output overlay padding page panel part parts path pdf
 plot png position positions poster previous query rollout rotary run safetensors scale schema scores self sentence separators
-shapes share shared shell show silu sin sink sinks sixel slide softmax stages standard strip svg text the token transparent
+shapes share shared shares shell show silu sin sink sinks sixel slide softmax stages standard strip svg text the token transparent
 validate value view weights white window zero zh zsh
 )";
 

@@ -371,10 +371,12 @@ TEST_CASE("documents name no flag that there is not") {
                                      "--type",
                                      "--whole",
                                      "--draws",
-                                     "--make",    // of the oracles
-                                     "--chat",    // refused
-                                     "--from",    // uvx's
-                                     "--layer"};  // another spelling of --layers
+                                     "--rounds",
+                                     "--ignore-scripts",  // npm's
+                                     "--make",            // of the oracles
+                                     "--chat",            // refused
+                                     "--from",            // uvx's
+                                     "--layer"};          // another spelling of --layers
   const std::set<std::string> of_slurm{"--array", "--cpus-per-task", "--dependency", "--job-name",
                                        "--mem",   "--ntasks",        "--parsable",   "--signal",
                                        "--time",  "--wrap"};

@@ -65,8 +65,8 @@ TEST_CASE("heads of a layer of linear attention are refused where they are named
            "\n  help:  layers with maps: 3\n";
   };
   CHECK(errors({"run", "--layers", "1"}) == refused("--layers"));
-  CHECK(errors({"run", "--heads-off", "1.0"}).find("layer 1 has no attention weights, and so no map") !=
-        std::string::npos);
+  CHECK(errors({"run", "--heads-off", "1.0"})
+            .find("layer 1 has no attention weights, and so no map") != std::string::npos);
   CHECK(errors({"run", "--why", "1.0"}) == refused("--why"));
   CHECK(errors({"explain", "--layer", "1"}) == refused("--layer"));
   CHECK(errors({"heads", "--without-heads-of", "1"}) == refused("--without-heads-of"));

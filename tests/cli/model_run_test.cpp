@@ -281,13 +281,13 @@ TEST_CASE("a folder without its configuration or its weights says what should be
   fs::remove(folder / "model.safetensors");
   CHECK(folder.error() ==
         "attn-cli: there are no weights in the folder \"FOLDER\"\n"
-        "  where: standard input\n"
+        "  where: --model\n"
         "  help:  it should hold model.safetensors or pytorch_model.bin, or an index, "
         "model.safetensors.index.json or pytorch_model.bin.index.json, and its parts\n");
   fs::remove(folder / "config.json");
   CHECK(folder.error() ==
         "attn-cli: there is no config.json in the folder \"FOLDER\"\n"
-        "  where: standard input\n"
+        "  where: --model\n"
         "  help:  name the folder of a checkpoint\n");
 }
 

@@ -45,8 +45,8 @@ TEST_CASE("a flag of an analysis has no effect without it, even beside another a
 TEST_CASE("heads says what its flags of patches and comparisons go with") {
   const std::string alone = "nothing here is computed of the logit of a single token",
                     cure =
-                        "add a lens, a text to patch from, or a corpus: --analyses, --patch, "
-                        "--corpus; attn-cli run splits the logit of one text";
+                        "add a lens, gradients, a text to patch from, or a corpus: --analyses, "
+                        "--patch, --corpus; attn-cli run splits the logit of one text";
   CHECK(answer("heads", {"--logit-difference", " of, to"}) ==
         told(alone, "--logit-difference", cure));
   CHECK(answer("heads", {"--ablate", "mean"}) ==

@@ -275,10 +275,11 @@ TEST_CASE("what cannot be split is refused by the flag that asks for it") {
   CHECK(refused_with(3, {"run", pythia, "--why", "7.0"}) ==
         "attn-cli: there is no layer 7: the model has 3 layers\n  where: --why\n  help:  give 0 to "
         "2\n");
-  CHECK(refused_with(3, {"run", "-", "--why", "0.0"}, ".",
-                     R"({"attention": "softmax", "scores": [[1, 2]], "value": [[1], [2]]})") ==
-        "attn-cli: \"why\" has no meaning for softmax attention\n  where: --why\n  help:  it is for "
-        "models: leave it out, or give the folder of one with --model and a text with --text\n");
+  CHECK(
+      refused_with(3, {"run", "-", "--why", "0.0"}, ".",
+                   R"({"attention": "softmax", "scores": [[1, 2]], "value": [[1], [2]]})") ==
+      "attn-cli: \"why\" has no meaning for softmax attention\n  where: --why\n  help:  it is for "
+      "models: leave it out, or give the folder of one with --model and a text with --text\n");
 }
 
 TEST_CASE("explain --why says what wrote the parts of a score, in both languages") {

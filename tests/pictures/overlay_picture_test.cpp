@@ -113,7 +113,7 @@ TEST_CASE(
   CHECK(error_from([&] { draw(request); }) ==
         "no query is called \"3,3\"\n"
         "  where: MapSelection::query\n"
-        "  help:  did you mean \"0,0\"?");
+        "  help:  known: 0,0, 0,1, 1,0, 1,1");
 }
 
 TEST_CASE("a chosen query is one row of a heatmap too") {
