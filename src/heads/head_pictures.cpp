@@ -265,7 +265,7 @@ void add_gradients(const HeadsOptions& options, const std::vector<TextGradients>
   heatmap.query_labels.push_back(translated("Gradient"));
   if (!found->integrated.empty()) {
     numbers.insert(numbers.end(), found->integrated.begin(), found->integrated.end());
-    heatmap.query_labels.push_back(translated("Integrated"));
+    heatmap.query_labels.push_back(translated("Integral"));
   }
   heatmap.weights = Tensor({heatmap.query_labels.size(), found->inputs.size()}, std::move(numbers));
   heatmap.key_labels = pictures.tokens(found->inputs.size());
