@@ -356,16 +356,16 @@ bool add_keys_in_lanes(const QueryRow<T>* rows, const T* packed, KeyStep<T>& key
   RowsAhead<T> values_ahead(keys.value_rows, count, sizes.value_width,
                             count / tile * steps_in_lanes<T>(sizes.width));
   for (std::size_t j = 0; j < count; j += tile) {
-    const T* tile_rows[tile];
+    const T* keys_of_tile[tile];
     for (std::size_t r = 0; r < tile; ++r) {
       const std::size_t at = std::min(j + r, count - 1);
-      tile_rows[r] = keys.key_rows[at];
+      keys_of_tile[r] = keys.key_rows[at];
       if constexpr (measures) {
         const hn::ScalableTag<T> d;
         squares.see(squares_in_lanes(d, keys.key_rows[at], sizes.width));
       }
     }
-    multiply_lanes<tile>(packed, tile_rows, sizes.width, products + j * queries, values_ahead);
+    multiply_lanes<tile>(packed, keys_of_tile, sizes.width, products + j * queries, values_ahead);
   }
   if constexpr (measures) {
     keys.longest_key = squares.length(sizes.width);
