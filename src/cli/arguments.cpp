@@ -163,16 +163,20 @@ class GivenCommand {
     constexpr std::string_view files[]{"FILE", "DIR", "LIST", "INPUT"};
     std::string where = error.where();
     if (where.starts_with('/') && is_given("--" + where.substr(1))) where = "--" + where.substr(1);
+    // A file in the folder of one flag may be that of another: the longest name counts.
+    std::size_t longest = 0;
+    const std::string place = where;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Flag& flag = command_.flags[i];
       const std::string text = texts_[i].one.value_or("");
-      const std::string named = '"' + text + (where.empty() ? "" : "\"");
-      const bool opened = error.kind() == ErrorKind::file && where != text &&
-                          !where.starts_with("--") && !text.empty() &&
+      const std::string named = '"' + text + (place.empty() ? "" : "\"");
+      const bool opened = error.kind() == ErrorKind::file && place != text &&
+                          !place.starts_with("--") && text.size() > longest &&
                           std::ranges::count(files, flag.value) > 0 &&
                           error.problem().find(named) != std::string::npos;
-      const bool stands_for = !where.empty() && where == flag.spells && is_given(flag.name);
-      if (opened || (stands_for && !is_given(where))) where = flag.name;
+      const bool stands_for = !place.empty() && place == flag.spells && is_given(flag.name);
+      if (opened) longest = text.size();
+      if (opened || (stands_for && !is_given(place))) where = flag.name;
     }
     return {error.kind(), error.problem(), where,
             where.starts_with("--") ? keys_as_flags(error.help()) : error.help()};

@@ -205,6 +205,12 @@ TEST_CASE("flags of seaborn, of short names and of other tools get what is meant
         told("invalid value \"xy\" for --log-axes", "--log-axes", "known: x, y, both"));
 }
 
+TEST_CASE("a file that is missing in the folder of another flag is that of its own flag") {
+  CHECK(answer("view", {"--corpus", trained + "/none.txt", "--out", "page.html"}, 4) ==
+        told("cannot open \"" + trained + "/none.txt\": No such file or directory", "--corpus",
+             "check the name, and the folder it is looked for in"));
+}
+
 TEST_CASE("numbers and truths in quotes are told to be written without") {
   const TemporaryFolder folder;
   const auto help = [&](const std::string& member) {
