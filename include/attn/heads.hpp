@@ -61,8 +61,8 @@ struct HeadsOptions {
   bool attribution = false;  ///< whether each part also has the effect that gradients estimate
   /// Whether layers above a patched part, or on the way of a path, keep the weights of the text.
   bool frozen_patterns = false;
-  /// Of gradients: steps of integrated ones, 0 = none, and the token, by its text or id, that they
-  /// begin with at all positions, absent = with states of zeros.
+  /// Steps of integrated gradients, 0 = none; and the token, by its text or id, that stands at all
+  /// positions where they begin, absent = they begin with states of zeros.
   std::size_t gradient_steps = 0;
   std::optional<std::string> baseline;
   /// Whether paths are patched: from each head to the logits and to queries, keys and values of
@@ -173,7 +173,7 @@ struct TextGradients {
   std::vector<double> integrated;     ///< integrated gradients of each token; empty = none
   std::string baseline;               ///< the token that those begin with; empty = zeros
   double baseline_value = 0;          ///< of the baseline
-  /// How much the sum of the integrated gradients is more than value − baseline_value.
+  /// Sum of the integrated gradients minus (value − baseline_value).
   double error = 0;
 };
 

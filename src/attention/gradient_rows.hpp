@@ -97,9 +97,9 @@ Tensor weight_gradients(const AttentionRequest& request, const Tensor& output_gr
 
 /// f'(x), from the left where the sides differ.
 double slope(double x, const ActivationCurve& by);
-/// Of x [..,in] through x Wᵀ + b.
+/// Derivative by x [..,in] of what reads x Wᵀ + b, from that by the product.
 Tensor product_back(const StoredLinear& linear, const Tensor& gradient, std::size_t threads);
-/// Of x [..,D] through its norm.
+/// Derivative by x [..,D], from that by its norm.
 Tensor norm_back(const Norm& norm, const Tensor& x, double eps, const Tensor& gradient);
 /// Likewise of one row, in place; the weight may be null.
 void norm_back(bool centred, const double* weight, const double* x, std::size_t width, double eps,

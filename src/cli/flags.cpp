@@ -75,7 +75,7 @@ std::string meant_number(std::string text) {
     const auto end = std::to_chars(digits.begin(), digits.end(), share / percent).ptr;
     return {digits.begin(), end};
   }
-  // Of minutes and other multiples the number alone would be another one.
+  // Units that leave the number as it is; one of minutes would be another number of seconds.
   constexpr std::string_view units[]{"s", "sec", "seconds", "px", "dpi", "pt", "x"};
   const std::size_t end = std::min(text.find_first_not_of("+-.0123456789"), text.size());
   if (std::ranges::count(units, std::string_view(text).substr(end)) > 0) text.resize(end);

@@ -93,25 +93,10 @@ void add_texts(Flags& flags, DocumentOptions& options) {
       .repeats = true;
 }
 
-void add_model(Flags& flags, DocumentOptions& options) {
-  flags.begin_group(FlagGroup::model);
-  flags.text("--model", options.model, "DIR",
-             translated("Model checkpoint: a folder or a GGUF file"));
-  flags.text("--architecture", options.architecture, "FILE",
-             translated("JSON description of a model family, instead of the built-in one"));
-  flags.text("--adapter", options.adapter, "DIR",
-             translated("Folder of a LoRA adapter, merged into the model when it is read"));
-  add_texts(flags, options);
-  flags
-      .add("--image", "FILE", translated("Picture for the model to read, PNG or JPEG; repeatable"),
-           [&](const std::string& file) { options.images.emplace_back(file); })
-      .repeats = true;
-  flags
-      .add("--sound", "FILE",
-           translated("Sound for the model to hear, WAV or FLAC, or its spectrogram, a file of "
-                      "tensors; repeatable"),
-           [&](const std::string& file) { options.sounds.emplace_back(file); })
-      .repeats = true;
+namespace {
+
+// Heads that are switched off, and parts that come from another text.
+void add_changes(Flags& flags, DocumentOptions& options) {
   flags
       .add("--heads-off", "LAYER.HEAD",
            translated("Head whose output is set to zeros, such as 5.1, or all heads of a layer, 5, "
@@ -148,6 +133,30 @@ void add_model(Flags& flags, DocumentOptions& options) {
                       "repeatable"),
            [&](const std::string& text) { options.patch_at.push_back(text); })
       .repeats = true;
+}
+
+}  // namespace
+
+void add_model(Flags& flags, DocumentOptions& options) {
+  flags.begin_group(FlagGroup::model);
+  flags.text("--model", options.model, "DIR",
+             translated("Model checkpoint: a folder or a GGUF file"));
+  flags.text("--architecture", options.architecture, "FILE",
+             translated("JSON description of a model family, instead of the built-in one"));
+  flags.text("--adapter", options.adapter, "DIR",
+             translated("Folder of a LoRA adapter, merged into the model when it is read"));
+  add_texts(flags, options);
+  flags
+      .add("--image", "FILE", translated("Picture for the model to read, PNG or JPEG; repeatable"),
+           [&](const std::string& file) { options.images.emplace_back(file); })
+      .repeats = true;
+  flags
+      .add("--sound", "FILE",
+           translated("Sound for the model to hear, WAV or FLAC, or its spectrogram, a file of "
+                      "tensors; repeatable"),
+           [&](const std::string& file) { options.sounds.emplace_back(file); })
+      .repeats = true;
+  add_changes(flags, options);
   flags.count(
       "--generate", options.generate, "N",
       translated("Generate up to N tokens after the text, the likeliest each time, and read "

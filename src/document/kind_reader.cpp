@@ -369,7 +369,7 @@ class KindReader {
     warn_if(!norm, "eps", translated("there is no norm"));
     warn_if(!options.softcap, "softcap_after", translated("there is no \"softcap\""));
     warn_if(!parts_.dropout, "dropout", translated("it acts with \"training\": true alone"));
-    // Of several kinds only the last can tell, as each may draw numbers.
+    // Each of several kinds may draw numbers, so that only the last one can tell.
     const bool last = parts_.kind().kind == kinds_.back();
     warn_if(last && !parts_.dropout && !parts_.tensors.has_drawn(), "seed",
             translated("nothing is drawn at random"));

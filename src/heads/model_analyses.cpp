@@ -335,13 +335,10 @@ HeadPatches patched_paths(const ModelRequest& request, const ModelPass& pass,
   return patches;
 }
 
-}  // namespace
-
-HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
-                         const HeadsOptions& asked) {
-  const ModelFolder& folder = *request.folder;
-  const Architecture& model = folder.architecture;
-  if (!has_head(model, folder.weights)) {
+// Throws for requests in which no parts are patched one at a time.
+void check_patching(const ModelRequest& request) {
+  const Architecture& model = request.folder->architecture;
+  if (!has_head(model, request.folder->weights)) {
     throw input_error(no_head_text(model), "/patch",
                       translated("use the folder of the whole model"));
   }
@@ -355,11 +352,14 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
         translated("heads are patched in one text, and {1} are given", request.texts.ids.size()),
         "/patch", translated("give one text"));
   }
+}
+
+// The tokens that the options name, or else the document.
+DifferenceTokens difference_tokens(const ModelRequest& request, const HeadsOptions& asked) {
   const auto id_of = [&](const std::optional<std::string>& token, const char* field) {
-    return token && !token->empty() ? std::optional(token_named(*token, folder, field))
+    return token && !token->empty() ? std::optional(token_named(*token, *request.folder, field))
                                     : std::nullopt;
   };
-  // The tokens that the options name, or else the document.
   const bool named = asked.logit || asked.against_logit || request.why.empty();
   const DifferenceTokens tokens =
       named ? DifferenceTokens{id_of(asked.logit, "HeadsOptions::logit"),
@@ -370,17 +370,10 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
     throw input_error(translated("both logits are of one token"), "HeadsOptions::against_logit",
                       translated("give two tokens"));
   }
-  ModelOptions options = request.options;
-  options.patch = patch;
-  const ModelTexts text = request.texts.of_sample(0);
-  if (asked.paths && asked.sweep.empty()) {
-    if (asked.by_position) {
-      throw Error(ErrorKind::usage, translated("paths are patched at all positions together"),
-                  "HeadsOptions::by_position",
-                  translated("leave it out, or add the parts with HeadsOptions::sweep"));
-    }
-    return patched_paths(request, {model, folder.weights, text, options}, tokens, asked);
-  }
+  return tokens;
+}
+
+SweepChoice sweep_choice(const HeadsOptions& asked) {
   SweepChoice choice;
   if (!asked.sweep.empty()) choice.parts = asked.sweep;
   choice.by_position = asked.by_position;
@@ -398,13 +391,45 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
                 translated("parts of layers are patched position by position anyway"),
                 "HeadsOptions::by_position", translated("leave it out"));
   }
-  SweepEffects effects =
-      sweep({model, folder.weights, text, options}, choice, tokens, asked.progress);
-  SweepEffects estimated;
-  if (asked.attribution) {
-    estimated = attributed_sweep({model, folder.weights, text, options}, choice,
-                                 {effects.tokens[0], effects.tokens[1]});
+  return choice;
+}
+
+// A part's effects, with the names of their rows.
+PatchSweep named_sweep(SweptPart part, const Architecture& model) {
+  PatchSweep sweep{part.part, part.by_position, {}, {}, {}, {}};
+  const bool of_heads = info(part.part).of_heads;
+  for (std::size_t i = 0; i < part.layers.size(); ++i) {
+    const ModelPlace layer{last_stack_of(model), part.layers[i]};
+    for (std::size_t u = 0; u < (part.by_position ? part.units[i] : 1); ++u) {
+      sweep.rows.push_back((of_heads && part.by_position ? layer.with_head(u) : layer).text());
+    }
   }
+  sweep.patched = std::move(part.patched);
+  return sweep;
+}
+
+}  // namespace
+
+HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
+                         const HeadsOptions& asked) {
+  check_patching(request);
+  const DifferenceTokens tokens = difference_tokens(request, asked);
+  const ModelFolder& folder = *request.folder;
+  const Architecture& model = folder.architecture;
+  ModelOptions options = request.options;
+  options.patch = patch;
+  const ModelTexts text = request.texts.of_sample(0);
+  const ModelPass pass{model, folder.weights, text, options};
+  if (asked.paths && asked.sweep.empty()) {
+    if (asked.by_position) {
+      throw Error(ErrorKind::usage, translated("paths are patched at all positions together"),
+                  "HeadsOptions::by_position",
+                  translated("leave it out, or add the parts with HeadsOptions::sweep"));
+    }
+    return patched_paths(request, pass, tokens, asked);
+  }
+  const SweepChoice choice = sweep_choice(asked);
+  SweepEffects effects = sweep(pass, choice, tokens, asked.progress);
   HeadPatches patches{token_text(folder, effects.tokens[0]),
                       token_text(folder, effects.tokens[1]),
                       effects.own,
@@ -413,24 +438,15 @@ HeadPatches head_patches(const ModelRequest& request, const Patch& patch,
                       {},
                       {}};
   for (SweptPart& part : effects.parts) {
-    PatchSweep& own =
-        patches.sweeps.emplace_back(PatchSweep{part.part, part.by_position, {}, {}, {}, {}});
-    const bool of_heads = info(part.part).of_heads;
-    for (std::size_t i = 0; i < part.layers.size(); ++i) {
-      const ModelPlace layer{last_stack_of(model), part.layers[i]};
-      for (std::size_t u = 0; u < (part.by_position ? part.units[i] : 1); ++u) {
-        own.rows.push_back((of_heads && part.by_position ? layer.with_head(u) : layer).text());
-      }
-    }
-    own.patched = std::move(part.patched);
-    if (asked.attribution) {
-      own.attributed = std::move(estimated.parts[patches.sweeps.size() - 1].patched);
+    patches.sweeps.push_back(named_sweep(std::move(part), model));
+  }
+  if (asked.attribution) {
+    SweepEffects estimated = attributed_sweep(pass, choice, {effects.tokens[0], effects.tokens[1]});
+    for (std::size_t i = 0; i < patches.sweeps.size(); ++i) {
+      patches.sweeps[i].attributed = std::move(estimated.parts[i].patched);
     }
   }
-  if (asked.paths) {
-    patches.paths =
-        patched_paths(request, {model, folder.weights, text, options}, tokens, asked).paths;
-  }
+  if (asked.paths) patches.paths = patched_paths(request, pass, tokens, asked).paths;
   return patches;
 }
 

@@ -164,6 +164,15 @@ DrawnSplits read_splits(ResultReader& file, std::size_t sample, const PictureKin
   return drawn;
 }
 
+// What is doubtful of maps that are drawn as steps, of which the file holds others too.
+std::optional<std::string> doubt_of_steps(const Drawing& drawing, const FiledMaps& maps) {
+  if (drawing.of.size() == 1 || !are_alike(drawing.of)) return maps.others_of_one();
+  return translated(
+      "all {1} maps that are drawn as steps have the shape {2}: if they are layers, draw a grid, "
+      "or choose one with MapSelection::layers",
+      drawing.of.size(), text(drawing.of[0].map.numbers.shape()));
+}
+
 // Adds the maps of the request's files to the drawing, each layer by itself where the kind of
 // picture shows all. Returns warnings of what is left out and of axes that were guessed. Throws
 // Error(input) or Error(file) naming the file.
@@ -172,10 +181,6 @@ std::vector<std::string> read_maps(const PlotRequest& request,
                                    const FileAccess& access, Drawing& drawing) {
   const PictureKind& kind = picture_kind(request.kind);
   using Shows = PictureKind::Shows;
-  if ((kind.shows == Shows::mask || kind.shows == Shows::sizes) && !request.maps.others.empty()) {
-    throw Error(ErrorKind::usage, translated("more than one file to draw given"),
-                "MapRequest::others", translated("give one: only weights can be in several files"));
-  }
   std::vector<std::string> warnings;
   const auto add = [&](std::vector<AttentionMap> maps) {
     // Whoever names a tensor may mean other numbers than weights.
@@ -212,13 +217,8 @@ std::vector<std::string> read_maps(const PlotRequest& request,
       break;
     case Shows::steps:
       add(read_steps(maps_in(MapContents::weights)));
-      if (drawing.of.size() > 1 && are_alike(drawing.of)) {
-        warnings.push_back(
-            translated("all {1} maps that are drawn as steps have the shape {2}: if they are "
-                       "layers, draw a grid, or choose one with MapSelection::layers",
-                       drawing.of.size(), text(drawing.of[0].map.numbers.shape())));
-      } else if (auto others = maps_in(MapContents::weights).others_of_one()) {
-        warnings.push_back(std::move(*others));
+      if (auto doubt = doubt_of_steps(drawing, maps_in(MapContents::weights))) {
+        warnings.push_back(std::move(*doubt));
       }
       break;
     case Shows::positions:
@@ -382,6 +382,10 @@ Drawing read_drawing(const PlotRequest& request, const FileAccess& access,
   if (several) {
     paths.insert(paths.end(), request.maps.others.begin(), request.maps.others.end());
     check_files(kind, paths.size());
+  } else if (!request.maps.others.empty() &&
+             (kind.shows == PictureKind::Shows::mask || kind.shows == PictureKind::Shows::sizes)) {
+    throw Error(ErrorKind::usage, translated("more than one file to draw given"),
+                "MapRequest::others", translated("give one: only weights can be in several files"));
   }
   const std::vector<std::string> names = names_of(paths);
   PlotRequest one = request;

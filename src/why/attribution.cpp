@@ -54,9 +54,8 @@ class Attribution : ReversePass {
   static std::vector<double> by_token(const Tensor& states, const Tensor& gradient) {
     const std::size_t width = states.shape().back();
     std::vector<double> sums(states.size() / width);
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      sums[i / width] += states.values<double>()[i] * gradient.values<double>()[i];
-    }
+    const auto state = states.values<double>(), slope = gradient.values<double>();
+    for (std::size_t i = 0; i < state.size(); ++i) sums[i / width] += state[i] * slope[i];
     return sums;
   }
 
@@ -141,15 +140,16 @@ class Attribution : ReversePass {
   std::vector<std::vector<double>> linear(PatchedPart part, std::size_t n,
                                           std::size_t units) const {
     const Changed of = changed(part, n);
+    const auto own = of.own.values<double>(), other = of.other.values<double>(),
+               slope = of.gradient.values<double>();
     std::vector<std::vector<double>> sums(units, std::vector<double>(length_, 0.0));
-    const std::size_t of_unit = of.own.size() / units / length_;
-    for (std::size_t i = 0; i < of.own.size(); ++i) {
+    const std::size_t of_unit = own.size() / units / length_;
+    for (std::size_t i = 0; i < own.size(); ++i) {
       const std::size_t block = i / of_unit;  // rows of a unit, or units of a row
       const bool by_unit = part == PatchedPart::patterns;
       const std::size_t unit = by_unit ? block / length_ : block % units,
                         position = by_unit ? block % length_ : block / units;
-      sums[unit][position] += (of.other.values<double>()[i] - of.own.values<double>()[i]) *
-                              of.gradient.values<double>()[i];
+      sums[unit][position] += (other[i] - own[i]) * slope[i];
     }
     return sums;
   }
