@@ -147,6 +147,9 @@ class StoredMatrix {
   /// The rows of these numbers, in this order.
   StoredMatrix picked(const std::vector<std::size_t>& rows) const;
 
+  /// The matrix Wᵀ, which shares the numbers where they lie one row or column after the other.
+  StoredMatrix turned() const;
+
   /// Has products keep the packed rows under this name, which no other matrix has there.
   void keep_packed(std::shared_ptr<KeptPacking> kept, std::string name) {
     kept_ = std::move(kept);

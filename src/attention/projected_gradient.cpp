@@ -36,7 +36,7 @@ double slope(double x, const ActivationCurve& by) {
 }
 
 Tensor product_back(const StoredLinear& linear, const Tensor& gradient, std::size_t threads) {
-  return apply(StoredLinear(StoredMatrix(linear.weight.tensor(), true), {}), gradient, threads);
+  return apply(StoredLinear(linear.weight.turned(), {}), gradient, threads);
 }
 
 void norm_back(bool centred, const double* weight, const double* x, std::size_t width, double eps,

@@ -80,6 +80,17 @@ StoredMatrix StoredMatrix::picked(const std::vector<std::size_t>& rows) const {
   return part;
 }
 
+StoredMatrix StoredMatrix::turned() const {
+  if (!make_row_ && order_.empty()) {
+    if (!transposed_) return StoredMatrix(rows_of(stored_, first_, count_), true);
+    if (count_ == stored_.shape()[1]) return StoredMatrix(stored_);
+  }
+  if (!transposed_) return StoredMatrix(tensor(), true);
+  const auto columns = new_elements<double>(count_ * columns_);
+  widen_rows(0, count_, count_, columns.get());
+  return StoredMatrix(filled({columns_, count_}, columns));
+}
+
 // An element of the tensor that is stored.
 const std::byte* StoredMatrix::bytes_at(std::size_t row, std::size_t column) const {
   return static_cast<const std::byte*>(stored_.bytes()) +

@@ -121,4 +121,21 @@ TEST_CASE("rows of a stored matrix are those of its tensor, picked in any order"
   }
 }
 
+TEST_CASE("a stored matrix is turned in every way in which it is stored, whole and in part") {
+  RandomRequests random(6);
+  const Tensor weight = random.normal({9, 5}).converted(DType::float32);
+  const Tensor turned = permuted(weight, {1, 0});
+  for (const StoredMatrix& matrix : {StoredMatrix(weight), StoredMatrix(turned, true),
+                                     StoredMatrix(unaligned(weight)), made_of(weight)}) {
+    const auto check = [](const StoredMatrix& part) {
+      CHECK(part.turned().shape() == attn::Shape{part.shape()[1], part.shape()[0]});
+      CHECK(same_bits(part.turned().tensor(), permuted(part.tensor(), {1, 0})));
+      CHECK(same_bits(part.turned().turned().tensor(), part.tensor()));
+    };
+    check(matrix);
+    check(matrix.rows(2, 3));
+    check(matrix.picked({7, 0, 8}));
+  }
+}
+
 }  // namespace
