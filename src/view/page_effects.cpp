@@ -55,7 +55,7 @@ struct WholePrediction {
 // The effects of the heads in one sample: on the first prediction, and on the tokens of an answer.
 class SampleEffects {
  public:
-  // `answer`: ids of the tokens, behind the first prediction in the positions that are asked for.
+  // `answer`: ids of its tokens, whose positions follow that of the first prediction.
   SampleEffects(const ModelFolder& folder, std::vector<std::size_t> answer, std::size_t threads)
       : folder_(folder), answer_(std::move(answer)), threads_(threads) {}
 
