@@ -21,11 +21,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // The register tile: sums, rows × vectors, the vectors of W and one of x. 32 registers hold
 // 24 + 3 + 1, 16 registers 12 + 2 + 1. Wide tiles load least: 11 numbers or vectors for 24
-// multiply-adds.
+// multiply-adds. `terms_together` are unrolled.
 #if HWY_TARGET == HWY_AVX3
-constexpr std::size_t tile_rows = 8, tile_vectors = 3;
+constexpr std::size_t tile_rows = 8, tile_vectors = 3, terms_together = 4;
 #else
-constexpr std::size_t tile_rows = 6, tile_vectors = 2;
+constexpr std::size_t tile_rows = 6, tile_vectors = 2, terms_together = 8;
 #endif
 template <class T>
 constexpr std::size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
@@ -69,7 +69,7 @@ void multiply_tile(const T* HWY_RESTRICT a, std::size_t a_stride, const T* HWY_R
   // Addresses can express three rows per pointer: p, p + s, p + 2s.
   const T* a1 = a + (rows > 3 ? 3 * a_stride : 0);
   const T* a2 = a + (rows > 6 ? 6 * a_stride : 0);
-#pragma GCC unroll 4
+#pragma GCC unroll terms_together
   for (std::size_t k = 0; k < depth; ++k) {
     V factor[vectors];
 #pragma GCC unroll 3
