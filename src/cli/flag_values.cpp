@@ -26,6 +26,12 @@ char separator(const Flag& flag) {
   return flag.list ? ',' : '\0';
 }
 
+// Whether a word is a unit of length, which belongs to the number before it.
+bool is_unit(const std::string& word) {
+  constexpr std::string_view units[]{"cm", "mm", "in", "pt", "px"};
+  return std::ranges::count(units, word) > 0;
+}
+
 // Whether a word after a flag's value looks like a further value, not like an input.
 bool goes_on(const Flag& flag, const std::string& word) {
   if (word.empty() || word.starts_with('-') || is_file(word)) return false;
@@ -34,6 +40,7 @@ bool goes_on(const Flag& flag, const std::string& word) {
   };
   double number = 0;
   if (flag.value == "TEXT") return word.find_first_of("./") == std::string::npos;
+  if (is_unit(word)) return flag.value == "WxH";
   return among(word) || parse_number(word, number);
 }
 
@@ -140,7 +147,7 @@ void check_after_switch(const Flag& flag, const std::vector<std::string>& words,
   std::string value = words[at];
   while (at + 1 < words.size() && goes_on(flag, words[at + 1])) {
     const bool separated = !value.empty() && value.back() == between;
-    if (between != '\0' && !separated) value += between;
+    if (between != '\0' && !separated && !is_unit(words[at + 1])) value += between;
     value += words[++at];
     if (between != '\0' && value.back() == between) value.pop_back();
   }

@@ -210,7 +210,15 @@ std::size_t choice(const std::string& flag, const std::string& text,
     if (names[i] == text) return i;
   }
   constexpr std::size_t most_listed = 20;
-  const std::string near = suggestion(text, names);
+  // One that differs by its digits alone is another thing: "float8" is no "float32".
+  const auto letters = [](std::string_view name) {
+    std::string text(name);
+    std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+    return text;
+  };
+  const bool other = std::ranges::any_of(
+      names, [&](std::string_view name) { return letters(name) == letters(text); });
+  const std::string near = suggestion(other ? std::string_view() : text, names);
   throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
               names.size() > most_listed && near == suggestion("", names)
                   ? translated("attn-cli list shows the names")

@@ -53,13 +53,13 @@ std::vector<std::int64_t> token_ids(const std::string& text) {
   return ids;
 }
 
-// Throws Error(usage) where the name of a file stands for its text.
-void refuse_file(const std::string& text) {
+// Throws Error(usage) where the name of a file stands for the text of a flag.
+void refuse_file(const std::string& flag, const std::string& text) {
   std::error_code none;
   const std::filesystem::path path = text;
   if (!path.has_extension() || !std::filesystem::is_regular_file(path, none)) return;
   throw Error(ErrorKind::usage, translated("\"{1}\" is the name of a file, not a text", text),
-              "--text", translated("give what it holds: --text \"$(cat {1})\"", text));
+              flag, translated("give what it holds: {1}", flag + " \"$(cat " + text + ")\""));
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void add_texts(Flags& flags, DocumentOptions& options) {
   flags
       .add("--text", "TEXT", translated("Text for the model to read; repeatable"),
            [&](const std::string& text) {
-             refuse_file(text);
+             refuse_file("--text", text);
              options.texts.push_back({text, std::nullopt});
            })
       .repeats = true;
@@ -88,6 +88,7 @@ void add_texts(Flags& flags, DocumentOptions& options) {
                            translated("more texts are given with --pair than with --text"),
                            "--pair", translated("give the first text of each pair with --text"));
              }
+             refuse_file("--pair", text);
              options.texts[next++].pair = text;
            })
       .repeats = true;
@@ -122,10 +123,17 @@ void add_changes(Flags& flags, DocumentOptions& options) {
       .add("--ablate-over", "TEXT",
            translated("Text over which the mean of --ablate is taken, in place of the texts that "
                       "are read; repeatable"),
-           [&](const std::string& text) { options.ablate_over.push_back(text); })
+           [&](const std::string& text) {
+             refuse_file("--ablate-over", text);
+             options.ablate_over.push_back(text);
+           })
       .repeats = true;
-  flags.text("--patch", options.patch, "OTHER",
-             translated("Activation patching: take the output of --at from this text"));
+  flags.add("--patch", "OTHER",
+            translated("Activation patching: take the output of --at from this text"),
+            [&](const std::string& text) {
+              refuse_file("--patch", text);
+              options.patch = text;
+            });
   flags
       .add("--at", "PLACE",
            translated("Part for --patch: a head 2.1, all heads 2.attention, 2.feed_forward, the "

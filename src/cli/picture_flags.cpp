@@ -77,6 +77,9 @@ void apply(const Preset& preset, PlotOptions& options) {
   figure.short_names = true;
 }
 
+// Figures larger than any paper are meant in pixels.
+constexpr double most_inches = 200;
+
 // Inches of a length, which may have a unit; absent if it is none.
 std::optional<double> inches(std::string text) {
   constexpr std::pair<std::string_view, double> units[]{
@@ -88,8 +91,7 @@ std::optional<double> inches(std::string text) {
     an_inch = of_an_inch;
     break;
   }
-  constexpr double most = 300;
-  const bool read = parse_number(text, length) && length > 0 && length / an_inch <= most;
+  const bool read = parse_number(text, length) && length > 0 && length / an_inch <= most_inches;
   return read ? std::optional(length / an_inch) : std::nullopt;
 }
 
@@ -100,7 +102,7 @@ bool is_of_pixels(const std::string& text) {
   if (by == std::string::npos) return false;
   const bool numbers =
       parse_number(text.substr(0, by), width) && parse_number(text.substr(by + 1), height);
-  return text.ends_with("px") || (numbers && (width > 300 || height > 300));
+  return text.ends_with("px") || (numbers && (width > most_inches || height > most_inches));
 }
 
 std::pair<double, double> figure_size(const std::string& text) {

@@ -35,6 +35,10 @@ constexpr std::pair<std::string_view, std::string_view> foreign_flags[]{
                                "document")},
     {"--bias", to_translate("write \"mask\": {\"bias\": {\"file\": …}} into the document, or add "
                             "it with --table b=FILE --score \"s + b[i, j]\"")},
+    {"--softmax-scale", to_translate("write --scale X")},
+    {"--save-tensors", to_translate("write --tensors safetensors")},
+    {"--linewidths", to_translate("leave it out: widths of lines follow the size of the letters, "
+                                  "--font-scale")},
     {"--softmax", to_translate("leave it out: weights are a softmax of the scores")},
     {"--softcap", to_translate("write --score \"50 * tanh(s / 50)\", or \"softcap\": 50 into the "
                                "document")},
@@ -124,10 +128,13 @@ std::string takers(const std::string& flag, const std::vector<Command>& all) {
   return names;
 }
 
-// Help for a flag that names a file where a command has none to write; empty for other flags.
-std::string advice_of_output(const std::string& flag, const std::string& command) {
-  constexpr std::string_view outputs[]{"--out", "-o", "--output", "--output-file", "--save"};
+// Help for a flag of other programs that names what is written; empty for other flags.
+std::string advice_of_output(const std::string& flag, const std::string& command, bool writes) {
+  constexpr std::string_view outputs[]{"--out",     "-o",         "--output",     "--output-file",
+                                       "--save",    "--save-dir", "--output-dir", "--outdir",
+                                       "--savefig", "--out-dir"};
   if (std::ranges::find(outputs, flag) == std::end(outputs)) return "";
+  if (writes) return translated("write {1}", "--out");
   if (command == "attn-cli show")
     return translated("write {1}", "attn-cli plot heatmap FILE --out PICTURE");
   return translated("it prints to standard output: write {1}", command + " … > FILE");
@@ -157,6 +164,10 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   const auto known = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
+  constexpr std::string_view sizes[]{"--heads", "--head",    "--batch",   "--batch-size", "--dim",
+                                     "--width", "--length",  "--seq-len", "--queries",    "--keys"};
+  if (known("--shape") && std::ranges::count(sizes, flag) > 0)
+    return translated("write {1}", "--shape B,H,Lq,Lk,D");
   if (flag == "--verbose" || known("--stages") || !flag.starts_with("-v")) {
     for (const auto& [foreign, help] : foreign_flags) {
       if (flag == foreign && !known(flag)) return translated(help);
@@ -176,8 +187,9 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   if (flag == "--format" && known("--json"))
     return translated("--json prints JSON, and attn-cli plot draws pictures");
   if (flag == "-j") return translated("write {1}", known("--jobs") ? "--jobs N" : "--threads N");
-  if (!known("--out") && !command.empty()) {
-    if (std::string text = advice_of_output(flag, command); !text.empty()) return text;
+  if (!command.empty()) {
+    std::string text = advice_of_output(flag, command, known("--out"));
+    if (!text.empty()) return text;
   }
   const std::string others = takers(flag, all);
   if (known(flag + "s")) {

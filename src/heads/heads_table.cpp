@@ -228,6 +228,7 @@ std::string what_stands_out(const HeadsOutcome& outcome) {
 
 std::string statistics_text(const HeadsOutcome& outcome, const HeadsTable& options) {
   std::vector<Row> rows = rows_of(outcome);
+  if (rows.empty()) return translated("No text was read, so no head is listed.\n");
   sort_rows(rows, options, outcome.statistics);
   const std::size_t all = rows.size();
   const Columns columns(outcome, rows, options);

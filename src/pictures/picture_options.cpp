@@ -325,6 +325,11 @@ std::vector<std::string> options_without_effect(const PlotRequest& request,
     // Of values that a row stands for, reports show all but several maps side by side.
     const bool of_value = !row.info.value.empty();
     if (of_value && (row.info.value != "all" || !reported)) continue;
+    // A preset, which stands for the other options of a figure, is named for all of them.
+    const bool by_preset = kinds.empty() && request.options.figure.exact_size &&
+                           row.info.field.starts_with("FigureOptions::") &&
+                           row.info.field != "FigureOptions::exact_size";
+    if (by_preset) continue;
     if (has_effect || (reported && !of_value) || !row.given(request)) continue;
     const std::string option =
         std::string(row.info.field) + (of_value ? " " + std::string(row.info.value) : "");
