@@ -126,6 +126,7 @@ struct HeadPath {
   std::string from, to;  ///< "1.1", and "3.0" or "logits"
   std::string input;     ///< of that head: "query", "key" or "value"; empty of the logits
   double difference = 0;
+  std::optional<double> error = {};  ///< standard error of a mean over texts
 };
 
 /// Effects of parts of a model on the difference of two logits.

@@ -56,11 +56,6 @@ void describe(const HeadsOptions& heads, Description& description) {
   static_cast<void>(lens_tokens);
   static_cast<void>(induction_length);
   static_cast<void>(induction_samples);
-  static_cast<void>(attribution);
-  static_cast<void>(gradient_steps);
-  static_cast<void>(baseline);
-  static_cast<void>(paths);
-  static_cast<void>(receivers);
   // Sums are the same whatever is shown of them.
   static_cast<void>(out);
   static_cast<void>(plots);
@@ -77,7 +72,12 @@ void describe(const HeadsOptions& heads, Description& description) {
   description.add("HeadsOptions::against_logit", against_logit);
   description.add("HeadsOptions::sweep", sweep);
   description.add("HeadsOptions::by_position", by_position);
+  description.add("HeadsOptions::attribution", attribution);
   description.add("HeadsOptions::frozen_patterns", frozen_patterns);
+  description.add("HeadsOptions::gradient_steps", gradient_steps);
+  description.add("HeadsOptions::baseline", baseline);
+  description.add("HeadsOptions::paths", paths);
+  description.add("HeadsOptions::receivers", receivers);
 }
 
 // The options that the sums depend on.
@@ -266,7 +266,7 @@ class CorpusReading : DocumentWork {
 
   [[noreturn]] void refuse_analyses_without_model() const {
     throw Error(
-        ErrorKind::usage, translated("a lens, losses and heads that are left out take a model"),
+        ErrorKind::usage, translated("a lens, losses, gradients and heads that are left out take a model"),
         asked_.heads.analyses.empty() ? "HeadsOptions::without_heads_of" : "HeadsOptions::analyses",
         translated("leave it out, or name a model"));
   }
@@ -295,8 +295,10 @@ class CorpusReading : DocumentWork {
       std::optional<Patch>& given = model->options.patch;
       if (given && given->at.empty()) patch.swap(given);
     }
-    if (!patch &&
-        (!asked_.heads.sweep.empty() || asked_.heads.by_position || asked_.heads.frozen_patterns)) {
+    const HeadsOptions& heads = asked_.heads;
+    const bool patches = !heads.sweep.empty() || heads.by_position || heads.frozen_patterns ||
+                         heads.paths || heads.attribution;
+    if (!patch && patches) {
       throw input_error(translated("there is no text to patch parts from"), "/patch",
                         translated("give each line one: \"patch\": {\"text\": …}"));
     }
@@ -428,14 +430,12 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
                            ".jsonl of documents"));
   }
   const auto of_texts = [](HeadAnalysis analysis) {
-    return analysis == HeadAnalysis::lens || analysis == HeadAnalysis::loss;
+    return analysis == HeadAnalysis::lens || analysis == HeadAnalysis::loss ||
+           analysis == HeadAnalysis::gradients;
   };
   refuse(!std::ranges::all_of(heads.analyses, of_texts),
-         translated("of a corpus only statistics, a lens and losses are read"),
+         translated("of a corpus only statistics, a lens, losses and gradients are read"),
          "HeadsOptions::analyses");
-  refuse(heads.paths, translated("paths are those of one text"), "HeadsOptions::paths");
-  refuse(heads.attribution, translated("attribution is that of one text"),
-         "HeadsOptions::attribution");
   refuse(document.generate.has_value(), answers, "DocumentOptions::generate");
   refuse(document.continued.has_value(), answers, "DocumentOptions::continued");
   refuse(!document.parts.empty(), answers, "DocumentOptions::parts");

@@ -186,7 +186,7 @@ HeadsOutcome means_of(const CorpusSums& sums, const HeadsOptions& options) {
       for (const Moments& moments : head.statistics) means.push_back(moments.mean());
     }
   }
-  if (!sums.patches.sweeps.empty()) outcome.patches = sums.patches.means();
+  if (!sums.patches.empty()) outcome.patches = sums.patches.means();
   return outcome;
 }
 
@@ -392,6 +392,8 @@ std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const Co
   add(sums == nullptr || !sums->analyses.empty(), "analyses.csv",
       [sums] { return moments_csv(sums->analyses); });
   add(patched, "patches.csv", [sums] { return patches_csv(sums->patches); });
+  add(sums == nullptr || !sums->patches.paths.empty(), "paths.csv",
+      [sums] { return paths_csv(sums->patches); });
   add(averaged, "result.json",
       [&, sums] { return mean_maps_json(averages, sums->texts, heads.document.threads); });
   if (drawn && sums != nullptr) {
@@ -406,6 +408,9 @@ std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const Co
     for (const bool of_heads : {false, true}) {
       add(drawn && sums == nullptr, patch_picture(info, of_heads) + picture, {});
     }
+  }
+  for (const char* end : {"logits", "query", "key", "value"}) {
+    add(drawn && sums == nullptr, std::string("heads.paths.") + end + picture, {});
   }
   add(drawn, "by_offset" + picture, [&, sums] { return offsets_picture(*sums, heads).bytes; });
   add(drawn && averaged, "average" + picture,

@@ -172,10 +172,18 @@ void CorpusSums::add(const std::vector<NamedMoments>& more, std::vector<NamedMom
     to = more;
     return;
   }
-  if (!std::ranges::equal(to, more, {}, &NamedMoments::name, &NamedMoments::name)) {
+  const auto [own_end, more_end] =
+      std::ranges::mismatch(to, more, {}, &NamedMoments::name, &NamedMoments::name);
+  const auto is_of_position = [](const NamedMoments& one) {
+    return one.name.starts_with(position_prefix);
+  };
+  if (!std::all_of(own_end, to.end(), is_of_position) ||
+      !std::all_of(more_end, more.end(), is_of_position)) {
     refuse_other_attentions();
   }
-  for (std::size_t p = 0; p < to.size(); ++p) to[p].moments.add(more[p].moments);
+  const auto common = static_cast<std::size_t>(own_end - to.begin());
+  for (std::size_t p = 0; p < common; ++p) to[p].moments.add(more[p].moments);
+  to.insert(to.end(), more_end, more.end());
 }
 
 void CorpusSums::fail(std::uint64_t line, const std::string& problem) {

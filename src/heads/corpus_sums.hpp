@@ -83,6 +83,9 @@ struct NamedMoments {
   Moments moments;
 };
 
+/// How the names of numbers of one position begin, which stand after all others.
+inline constexpr std::string_view position_prefix = "gradients.position.";
+
 /// Effects of parts that are patched one at a time, over texts that each have another text.
 struct PatchSums {
   struct Sweep {
@@ -90,9 +93,17 @@ struct PatchSums {
     bool by_position = false;
     std::vector<std::string> rows;              ///< as in PatchSweep
     std::vector<std::vector<Moments>> effects;  ///< by row and column
+    std::vector<std::vector<Moments>> attributed = {};  ///< to first order; empty = not asked for
+  };
+  struct Path {
+    std::string from, to, input;  ///< as in HeadPath
+    Moments effect = {};
   };
   Moments own, source;  ///< the difference in the texts, and in the other texts
   std::vector<Sweep> sweeps;
+  std::vector<Path> paths;
+
+  bool empty() const { return sweeps.empty() && paths.empty(); }
 
   /// Adds one text. Throws Error(input), adding nothing, if other parts were patched. A position is
   /// one of the texts that are long enough to have it.
@@ -101,8 +112,9 @@ struct PatchSums {
   HeadPatches means() const;
 };
 
-/// Effects as comma-separated values, a line for each part and position.
+/// Effects as comma-separated values: a line for each part and position, and one for each path.
 std::string patches_csv(const PatchSums& sums);
+std::string paths_csv(const PatchSums& sums);
 
 /// A note on a text: why it could not be read, or a warning.
 struct TextNote {
@@ -127,11 +139,11 @@ struct CorpusSums {
   std::vector<NamedMoments> parts;  ///< of logits, if they are split
   /// Numbers of analyses: "loss", "lens.0.attention.rank", "without.1.3.divergence".
   std::vector<NamedMoments> analyses;
-  PatchSums patches;            ///< without sweeps if nothing is patched
+  PatchSums patches;            ///< empty if nothing is patched
   bool of_differences = false;  ///< whether these are parts of differences of two logits
 
   /// Adds those of a text to those before. Throws Error(input), adding nothing, if they have other
-  /// names.
+  /// names. A text may end earlier or later than those before: what is of positions stands last.
   static void add(const std::vector<NamedMoments>& more, std::vector<NamedMoments>& to);
 
   /// Adds one text. Throws Error(input), adding nothing, if its attentions are others.

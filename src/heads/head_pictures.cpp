@@ -321,9 +321,13 @@ void add_paths(const HeadsOptions& options, const HeadPatches& patches, Pictures
     if (direct.empty() || direct.back().name != layer) direct.emplace_back().name = layer;
     direct.back().heads.push_back({effect});
   }
+  const auto of_texts = [&](const std::string& title) {
+    return patches.texts ? translated("{1}, Mean over {2} Texts", title, *patches.texts) : title;
+  };
   if (!direct.empty()) {
     pictures.add("heads.paths.logits",
-                 layers_by_heads(direct, 0, translated("Direct Effect of Each Head on the Logits"),
+                 layers_by_heads(direct, 0,
+                                 of_texts(translated("Direct Effect of Each Head on the Logits")),
                                  false, options, translated("Effect in Logits")));
   }
   for (const auto& [input, effects] : ends) {
@@ -351,7 +355,7 @@ void add_paths(const HeadsOptions& options, const HeadPatches& patches, Pictures
     const std::string title = input == "query" ? translated("Paths to the Queries of Later Heads")
                               : input == "key" ? translated("Paths to the Keys of Later Heads")
                                                : translated("Paths to the Values of Later Heads");
-    plot.figure.title = plot.figure.title.value_or(title);
+    plot.figure.title = plot.figure.title.value_or(of_texts(title));
     plot.figure.xlabel = plot.figure.xlabel.value_or(input == "query" ? translated("To Head")
                                                                       : translated("To Key Head"));
     plot.figure.ylabel = plot.figure.ylabel.value_or(translated("From Head"));

@@ -199,27 +199,42 @@ std::string paths_text(const HeadPatches& patches, std::optional<std::size_t> to
   std::ranges::stable_sort(paths, std::ranges::greater(), [&](const HeadPath* path) {
     return std::abs(path->difference - patches.own);
   });
-  TextTable table{{{translated("from")},
-                   {translated("to")},
-                   {translated("input")},
-                   {translated("logit difference"), true},
-                   {translated("effect"), true},
-                   {translated("share"), true}}};
+  std::vector<TextTable::Column> columns{{translated("from")},
+                                         {translated("to")},
+                                         {translated("input")},
+                                         {translated("logit difference"), true},
+                                         {translated("effect"), true}};
+  if (patches.texts) columns.push_back({translated("standard error"), true});
+  columns.push_back({translated("share"), true});
+  TextTable table(columns);
   const double whole = patches.source - patches.own;
   const std::size_t shown = std::min(paths.size(), top.value_or(paths.size()));
   for (std::size_t at = 0; at < shown; ++at) {
     const HeadPath& path = *paths[at];
     const double effect = path.difference - patches.own;
-    table.add({path.from, path.to, path.input, with_decimals(path.difference, 4),
-               with_decimals(effect, 4),
-               whole == 0 ? "–" : with_decimals(100 * effect / whole, 1) + " %"});
+    std::vector<std::string> cells{path.from, path.to, path.input,
+                                   with_decimals(path.difference, 4), with_decimals(effect, 4)};
+    if (patches.texts) {
+      const double error = path.error.value_or(std::nan(""));
+      cells.push_back(std::isnan(error) ? "–" : with_decimals(error, 4));
+    }
+    cells.push_back(whole == 0 ? "–" : with_decimals(100 * effect / whole, 1) + " %");
+    table.add(std::move(cells));
   }
-  std::string text = translated(
-      "\nDirect paths patched from the other text, one at a time, all other heads and "
-      "feed-forwards unchanged up to their ends: the logit of {1} minus that of {2}, {3} in the "
-      "text and {4} in the other\n\n{5}",
-      quoted(patches.token), quoted(patches.other), with_decimals(patches.own, 4),
-      with_decimals(patches.source, 4), table.text());
+  const std::string own = with_decimals(patches.own, 4), source = with_decimals(patches.source, 4),
+                    rows = table.text();
+  std::string text =
+      patches.texts
+          ? translated(
+                "\nDirect paths patched from the other texts, one at a time, all other heads and "
+                "feed-forwards unchanged up to their ends: the difference of the two logits, {1} "
+                "on average over {2} texts and {3} over the others\n\n{4}",
+                own, *patches.texts, source, rows)
+          : translated(
+                "\nDirect paths patched from the other text, one at a time, all other heads and "
+                "feed-forwards unchanged up to their ends: the logit of {1} minus that of {2}, {3} "
+                "in the text and {4} in the other\n\n{5}",
+                quoted(patches.token), quoted(patches.other), own, source, rows);
   if (shown == paths.size()) return text;
   return text + "\n" +
          translated("The first {1} of {2} paths; HeadsTable::top lists more.\n", shown,
@@ -356,7 +371,8 @@ Fact facts_of(const HeadPatches& patches) {
                    {"to", own.to},
                    {"input", unless_empty(own.input)},
                    {"difference", own.difference},
-                   {"effect", own.difference - patches.own}});
+                   {"effect", own.difference - patches.own},
+                   {"standard_error", own.error ? known(*own.error) : Fact::absent()}});
   };
   Fact::List heads, sweeps;
   for (const PatchSweep& sweep : patches.sweeps) {

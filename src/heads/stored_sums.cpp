@@ -170,6 +170,32 @@ Fact facts_of_moments(const Moments& moments) {
       {{"count", moments.count}, {"sum", moments.sum.text()}, {"squares", moments.squares.text()}});
 }
 
+Fact facts_of(const PatchSums& patches) {
+  const auto row = [](const std::vector<Moments>& effects) {
+    return list_of(effects, facts_of_moments);
+  };
+  const auto sweep_facts = [&](const PatchSums::Sweep& sweep) {
+    return object(
+        {{"part", info(sweep.part).name},
+         {"by_position", Fact(sweep.by_position)},
+         {"rows", sweep.rows},
+         {"effects", list_of(sweep.effects, row)},
+         {"attributed", only_if(!sweep.attributed.empty(), list_of(sweep.attributed, row))}});
+  };
+  const auto path_facts = [](const PatchSums::Path& path) {
+    return object({{"from", path.from},
+                   {"to", path.to},
+                   {"input", path.input},
+                   {"count", path.effect.count},
+                   {"sum", path.effect.sum.text()},
+                   {"squares", path.effect.squares.text()}});
+  };
+  return object({{"own", facts_of_moments(patches.own)},
+                 {"source", facts_of_moments(patches.source)},
+                 {"sweeps", list_of(patches.sweeps, sweep_facts)},
+                 {"paths", only_if(!patches.paths.empty(), list_of(patches.paths, path_facts))}});
+}
+
 // Refuses moments of more texts than there are.
 Moments read_moments(const JsonObject& stored, const StoredSums& of) {
   Moments moments;
@@ -191,14 +217,23 @@ PatchSums::Sweep read_sweep(const JsonObject& stored, const StoredSums& of) {
     sweep.rows.push_back(expect_string(row, place));
     if (!ModelPlace::parse(sweep.rows.back())) refuse(place);
   });
-  stored.each("effects", [&](const JsonValue& row, const std::string& place) {
-    if (!row.is(JsonValue::Type::array)) refuse(place);
-    std::vector<Moments>& effects = sweep.effects.emplace_back();
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      effects.push_back(read_moments({row.element(c), pointer_to(place, c), texts_of_errors}, of));
-    }
-  });
+  const auto read_grid = [&](const char* name, std::vector<std::vector<Moments>>& grid) {
+    stored.each(name, [&](const JsonValue& row, const std::string& place) {
+      if (!row.is(JsonValue::Type::array)) refuse(place);
+      std::vector<Moments>& to = grid.emplace_back();
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        to.push_back(read_moments({row.element(c), pointer_to(place, c), texts_of_errors}, of));
+      }
+    });
+  };
+  read_grid("effects", sweep.effects);
   if (sweep.effects.size() != sweep.rows.size() || sweep.effects.empty()) refuse(stored.place());
+  if (stored.find("attributed") == nullptr) return sweep;
+  read_grid("attributed", sweep.attributed);
+  const auto cells = [](const std::vector<Moments>& row) { return row.size(); };
+  if (!std::ranges::equal(sweep.effects, sweep.attributed, {}, cells, cells)) {
+    refuse(stored.place("attributed"));
+  }
   return sweep;
 }
 
@@ -208,6 +243,13 @@ PatchSums read_patches(const JsonObject& stored, const StoredSums& of) {
   patches.source = read_moments(stored.object("source"), of);
   stored.each("sweeps", [&](const JsonValue& sweep, const std::string& place) {
     patches.sweeps.push_back(read_sweep({sweep, place, texts_of_errors}, of));
+  });
+  if (stored.find("paths") == nullptr) return patches;
+  stored.each("paths", [&](const JsonValue& value, const std::string& place) {
+    const JsonObject path(value, place, texts_of_errors);
+    patches.paths.push_back(
+        {path.string("from"), path.string("to"), path.string("input"), read_moments(path, of)});
+    if (!ModelPlace::parse(patches.paths.back().from)) refuse(path.place("from"));
   });
   return patches;
 }
@@ -285,18 +327,6 @@ std::string sums_text(const StoredSums& stored) {
                    {"sum", part.moments.sum.text()},
                    {"squares", part.moments.squares.text()}});
   };
-  const auto sweep_facts = [](const PatchSums::Sweep& sweep) {
-    const auto row = [](const std::vector<Moments>& effects) {
-      return list_of(effects, facts_of_moments);
-    };
-    return object({{"part", info(sweep.part).name},
-                   {"by_position", Fact(sweep.by_position)},
-                   {"rows", sweep.rows},
-                   {"effects", list_of(sweep.effects, row)}});
-  };
-  const Fact patches = object({{"own", facts_of_moments(sums.patches.own)},
-                               {"source", facts_of_moments(sums.patches.source)},
-                               {"sweeps", list_of(sums.patches.sweeps, sweep_facts)}});
   std::string text = json_text(
       object({{"format", format},
               {"checksum", no_checksum},
@@ -316,7 +346,7 @@ std::string sums_text(const StoredSums& stored) {
               {"parts", only_if(!sums.parts.empty(), list_of(sums.parts, part_facts))},
               {"analyses", only_if(!sums.analyses.empty(), list_of(sums.analyses, part_facts))},
               {"of_differences", only_if(sums.of_differences, Fact(true))},
-              {"patches", only_if(!sums.patches.sweeps.empty(), patches)}}));
+              {"patches", only_if(!sums.patches.empty(), facts_of(sums.patches))}}));
   const std::size_t at = text.find(checksum_start) + checksum_start.size();
   const std::string_view whole = text;
   const std::string checksum =

@@ -7,6 +7,8 @@
 
 #include "attn/error.hpp"
 
+#include "heads/corpus_sums.hpp"
+#include "heads/model_analyses.hpp"
 #include "models/model_folder.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
@@ -209,10 +211,27 @@ std::vector<std::pair<std::string, double>> TextAnalyses::numbers() const {
       all.emplace_back(name + ".rank", static_cast<double>(state.rank));
     }
   }
-  if (asked_.without_heads_of.empty()) return all;
-  for (const HeadDifference& own : head_differences(request_, asked_.without_heads_of)) {
-    all.emplace_back("without." + own.layer + "." + std::to_string(own.head) + ".divergence",
-                     own.divergence);
+  if (!asked_.without_heads_of.empty()) {
+    for (const HeadDifference& own : head_differences(request_, asked_.without_heads_of)) {
+      all.emplace_back("without." + own.layer + "." + std::to_string(own.head) + ".divergence",
+                       own.divergence);
+    }
+  }
+  if (std::ranges::count(asked_.analyses, HeadAnalysis::gradients) == 0) return all;
+  const TextGradients own = text_gradients(request_, asked_, tensors).front();
+  all.emplace_back("gradients.value", own.value);
+  for (const AttentionHeads& layer : own.heads) {
+    for (std::size_t h = 0; h < layer.heads.size(); ++h) {
+      all.emplace_back("gradients." + AttentionName(layer.name).head_name(h),
+                       layer.heads[h].front());
+    }
+  }
+  if (!own.integrated.empty()) all.emplace_back("gradients.error", own.error);
+  // Texts end at positions of their own: what is of these stands last.
+  for (std::size_t i = 0; i < own.inputs.size(); ++i) {
+    const std::string name = std::string(position_prefix) + std::to_string(i);
+    all.emplace_back(name + ".input", own.inputs[i]);
+    if (!own.integrated.empty()) all.emplace_back(name + ".integrated", own.integrated[i]);
   }
   return all;
 }

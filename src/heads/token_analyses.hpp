@@ -64,7 +64,9 @@ class TokenLosses {
 
 /// Numbers of one text of a corpus, by name: "loss", the mean over its tokens; of a lens and a
 /// named token "lens.0.attention.logit", "….probability" and "….rank"; of heads that are left out
-/// "without.1.3.divergence".
+/// "without.1.3.divergence"; of gradients "gradients.value", "gradients.1.3" of a head,
+/// "gradients.error" of integrated ones, and last "gradients.position.0.input" and
+/// "….integrated" of tokens.
 class TextAnalyses {
  public:
   /// Tokens that the options do not name are those of the text's document. Throws as TokenLens and

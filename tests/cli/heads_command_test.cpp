@@ -206,7 +206,7 @@ TEST_CASE("of a corpus as of one text only the chosen statistics are told") {
 TEST_CASE("of a corpus texts are read as they are, and analyses that say one number of each") {
   const TemporaryFolder folder;
   write_text(folder / "texts.txt", "the peace of the world\n");
-  const std::string statistics = "of a corpus only statistics, a lens and losses are read",
+  const std::string statistics = "of a corpus only statistics, a lens, losses and gradients are read",
                     answers = "a corpus is read as it is, without answers",
                     patches = "the lines of a corpus have the texts that parts are taken from",
                     texts = "the corpus has the texts", one_text = "leave it out, or read one text";
@@ -429,8 +429,10 @@ TEST_CASE("a corpus of pairs has means of sweeps and of contributions, which sha
   }
   write_text(folder / "pairs.jsonl", lines);
   const auto read = [&](const std::string& out, const std::vector<std::string>& more) {
-    std::vector<std::string> words{"heads",   "--model",        speeches, "--corpus", "pairs.jsonl",
-                                   "--sweep", "heads,residual", "--out",  out};
+    std::vector<std::string> words{
+        "heads",   "--model",        speeches,  "--corpus",      "pairs.jsonl",
+        "--sweep", "heads,residual", "--paths", "--attribution", "--analyses", "gradients",
+        "--steps", "2",              "--out",   out};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome outcome = attn_cli(words, folder.path());
     CAPTURE(outcome.errors);
@@ -446,39 +448,67 @@ TEST_CASE("a corpus of pairs has means of sweeps and of contributions, which sha
     read("parts", {"--shard", part, "--dtype", "float64", "--quiet"});
   }
   REQUIRE(attn_cli({"heads", "--merge", "parts"}, folder.path()).exit_code == 0);
-  for (const char* name : {"corpus.json", "contributions.csv", "patches.csv"}) {
+  CHECK(table.find("Direct paths patched from the other texts, one at a time") !=
+        std::string::npos);
+  for (const char* name :
+       {"corpus.json", "contributions.csv", "patches.csv", "paths.csv", "analyses.csv"}) {
     CHECK(read_text(folder / "whole" / name) == read_text(folder / "parts" / name));
   }
-  for (const char* name : {"heads.patch.png", "heads.patch.residual.png"}) {
+  for (const char* name :
+       {"heads.patch.png", "heads.patch.residual.png", "heads.paths.logits.png"}) {
     CHECK(std::filesystem::exists(folder / "whole" / name));
   }
   // The means of head 1.1's effects are those of the texts alone.
-  std::vector<double> effects;
+  std::vector<double> effects, estimates, paths, gradients;
   for (const Pair& pair : pairs) {
-    const Outcome one = attn_cli(
-        {"heads", "--model", speeches, "--text", pair.text, "--patch", pair.other, "--logit",
-         pair.answer, "--against-logit", pair.wrong, "--dtype", "float64", "--json"},
-        folder.path());
-    const nlohmann::json told = nlohmann::json::parse(one.output);
+    const std::vector<std::string> of_pair{
+        "heads",    "--model",         speeches,   "--text",  pair.text, "--logit",
+        pair.answer, "--against-logit", pair.wrong, "--dtype", "float64", "--json"};
+    const auto told_with = [&](const std::vector<std::string>& more) {
+      std::vector<std::string> words = of_pair;
+      words.insert(words.end(), more.begin(), more.end());
+      return nlohmann::json::parse(attn_cli(words, folder.path()).output);
+    };
+    const nlohmann::json told =
+        told_with({"--patch", pair.other, "--sweep", "heads", "--attribution", "--paths"});
     for (const auto& head : told["patches"]["heads"]) {
-      if (head["layer"] == "1" && head["head"] == 1) effects.push_back(head["effect"]);
+      if (head["layer"] != "1" || head["head"] != 1) continue;
+      effects.push_back(head["effect"]);
+      estimates.push_back(head["effect_by_gradients"]);
     }
+    for (const auto& path : told["patches"]["paths"]) {
+      if (path["from"] == "0.2" && path["to"] == "logits") paths.push_back(path["effect"]);
+    }
+    gradients.push_back(told_with({"--analyses", "gradients"})["gradients"][0]["inputs"][1]);
   }
   REQUIRE(effects.size() == 3);
   const double mean = (effects[0] + effects[1] + effects[2]) / 3;
   double squares = 0;
   for (const double effect : effects) squares += (effect - mean) * (effect - mean);
-  std::istringstream rows(read_text(folder / "whole" / "patches.csv"));
-  std::string row;
-  while (std::getline(rows, row) && !row.starts_with("heads,1.1,,")) {
-  }
-  std::vector<std::string> cells;
-  std::istringstream line(row);
-  for (std::string cell; std::getline(line, cell, ',');) cells.push_back(cell);
-  REQUIRE(cells.size() == 7);
+  const auto cells_of = [&](const char* file, const std::string& start) {
+    std::istringstream rows(read_text(folder / "whole" / file));
+    std::string row;
+    while (std::getline(rows, row) && !row.starts_with(start)) {
+    }
+    std::vector<std::string> cells;
+    std::istringstream line(row);
+    for (std::string cell; std::getline(line, cell, ',');) cells.push_back(cell);
+    return cells;
+  };
+  const std::vector<std::string> cells = cells_of("patches.csv", "heads,1.1,,");
+  REQUIRE(cells.size() == 9);
   CHECK(std::stod(cells[3]) == doctest::Approx(mean).epsilon(1e-12));
   CHECK(std::stod(cells[4]) == doctest::Approx(std::sqrt(squares / 6)).epsilon(1e-9));
   CHECK(cells[6] == "3");
+  // So are those by gradients, those of a path, and what a token gives.
+  const auto is_mean_of = [](const std::vector<double>& numbers) {
+    REQUIRE(numbers.size() == 3);
+    return doctest::Approx((numbers[0] + numbers[1] + numbers[2]) / 3).epsilon(1e-10);
+  };
+  CHECK(std::stod(cells[7]) == is_mean_of(estimates));
+  CHECK(std::stod(cells_of("paths.csv", "0.2,logits,,")[3]) == is_mean_of(paths));
+  CHECK(std::stod(cells_of("analyses.csv", "gradients.position.1.input,")[1]) ==
+        is_mean_of(gradients));
   write_text(folder / "texts.txt", "The people\n");
   CHECK(attn_cli({"heads", "--model", speeches, "--corpus", "texts.txt", "--sweep", "heads",
                   "--out", "none"},

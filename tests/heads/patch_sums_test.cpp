@@ -16,6 +16,8 @@ HeadPatches patches_of(double own, double first, double second) {
   HeadPatches patches{" a", " b", own, own + 2, {}, {}, {}};
   patches.sweeps.push_back({PatchedPart::residual, true, {"0"}, {{own + first, own + second}}, {}});
   patches.sweeps.push_back({PatchedPart::heads, false, {"1"}, {{own + second, own - first}}, {}});
+  patches.sweeps.back().attributed = {{own + 2 * second, own}};
+  patches.paths = {{"0.1", "1.0", "key", own + first}, {"0.1", "logits", "", own + second}};
   return patches;
 }
 
@@ -39,10 +41,21 @@ TEST_CASE("effects of patches have means and standard errors, whatever the order
     CHECK(means.sweeps[0].errors[0][0] ==
           doctest::Approx(std::sqrt((1.0 + 0.5625 + 3.0625) / 6)).epsilon(1e-14));
     CHECK(patches_csv(*sums).starts_with(
-        "part,place,position,effect,standard_error,deviation,texts\nresidual,0,0,1.25,"));
+        "part,place,position,effect,standard_error,deviation,texts,by_gradients,"
+        "by_gradients_error\nresidual,0,0,1.25,"));
     CHECK(patches_csv(*sums).find("\nheads,1.1,,-1.25,") != std::string::npos);
+    CHECK(patches_csv(*sums).find(",3,4,") != std::string::npos);  // of head 1.0: the mean of 6, 2, 4
+    CHECK(means.sweeps[0].attributed.empty());
+    CHECK(means.sweeps[1].attributed[0][0] - means.own == doctest::Approx(4).epsilon(1e-14));
+    REQUIRE(means.paths.size() == 2);
+    CHECK(means.paths[0].difference - means.own == doctest::Approx(1.25).epsilon(1e-14));
+    CHECK(means.paths[1].error.value() == doctest::Approx(std::sqrt(1.0 / 3)).epsilon(1e-14));
+    CHECK(paths_csv(*sums).starts_with(
+        "from,to,input,effect,standard_error,deviation,texts\n0.1,1.0,key,1.25,"));
+    CHECK(paths_csv(*sums).find("\n0.1,logits,,2,") != std::string::npos);
   }
   CHECK(patches_csv(all) == patches_csv(joined));
+  CHECK(paths_csv(all) == paths_csv(joined));
 }
 
 TEST_CASE("longer texts add positions, and other parts are refused") {
@@ -55,9 +68,16 @@ TEST_CASE("longer texts add positions, and other parts are refused") {
   CHECK(sums.sweeps[0].effects[0][2].count == 1);
   HeadPatches other = patches_of(1, 2, 3);
   other.sweeps[1].part = PatchedPart::keys;
-  CHECK(error_from([&] { sums.add(other); }) ==
-        "other parts of the model were patched than in the texts before\n  where: /patch\n  help:  "
-        "give texts for one model, and patches without a part");
+  const std::string refused =
+      "other parts of the model were patched than in the texts before\n  where: /patch\n  help:  "
+      "give texts for one model, and patches without a part";
+  CHECK(error_from([&] { sums.add(other); }) == refused);
+  other = patches_of(1, 2, 3);
+  other.paths[0].to = "1.1";
+  CHECK(error_from([&] { sums.add(other); }) == refused);
+  other = patches_of(1, 2, 3);
+  other.sweeps[1].attributed.clear();
+  CHECK(error_from([&] { sums.add(other); }) == refused);
 }
 
 TEST_CASE("files of sums keep the effects of patches") {
@@ -69,6 +89,7 @@ TEST_CASE("files of sums keep the effects of patches") {
   stored.sums.patches.add(patches_of(5, 0.5, 1));
   const StoredSums read = read_sums(sums_text(stored));
   CHECK(patches_csv(read.sums.patches) == patches_csv(stored.sums.patches));
+  CHECK(paths_csv(read.sums.patches) == paths_csv(stored.sums.patches));
   CHECK(read.sums.patches.own.mean() == stored.sums.patches.own.mean());
   CHECK(sums_text(read) == sums_text(stored));
 }
