@@ -16,6 +16,7 @@
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 #include "view/page_maker.hpp"
+#include "why/attribution.hpp"
 #include "why/patch_sweep.hpp"
 
 namespace attn {
@@ -32,9 +33,12 @@ Ablation way_of(const std::string& name) {
 struct WholePrediction {
   std::vector<double> shares, logarithms;
   std::vector<std::size_t> likeliest;
+  double largest;  // the logit of the likeliest token
 
   WholePrediction(std::span<const double> logits, std::size_t listed)
-      : logarithms(logits.begin(), logits.end()), likeliest(largest_of(logits, listed)) {
+      : logarithms(logits.begin(), logits.end()),
+        likeliest(largest_of(logits, listed)),
+        largest(logits[likeliest.front()]) {
     const double sum = log_sum_exp(logits);
     for (double& logarithm : logarithms) {
       logarithm -= sum;
@@ -81,8 +85,12 @@ class SampleEffects {
       effects.divergence.push_back(change.divergence);
       effects.probabilities.push_back(std::move(change.shares));
       effects.likeliest.push_back(text_of(change.likeliest));
+      effects.logit.push_back(change.logit);
     }
   }
+
+  // The token that the whole model predicts first; after the first add().
+  std::size_t likeliest() const { return whole_.front().likeliest.front(); }
 
  private:
   static constexpr std::size_t most_tokens = 5;
@@ -91,12 +99,14 @@ class SampleEffects {
     double divergence = 0;
     std::vector<double> shares;  // of the likeliest tokens, or of the answer's
     std::size_t likeliest = 0;
+    double logit = 0;  // of the whole model's likeliest token
   };
 
   Change change_of(std::size_t asked, std::span<const double> logits) const {
     const WholePrediction& whole = whole_[asked];
     const double sum = log_sum_exp(logits);
-    Change change{whole.divergence_of(logits, sum), {}, 0};
+    Change change{whole.divergence_of(logits, sum), {}, 0, 0};
+    change.logit = logits[whole.likeliest.front()] - whole.largest;
     const auto add_share = [&](std::size_t token) {
       change.shares.push_back(std::exp(logits[token] - sum));
     };
@@ -116,6 +126,29 @@ class SampleEffects {
   std::size_t threads_;
   std::vector<WholePrediction> whole_;  // of the positions
 };
+
+// Puts what a head's output gives the logit of the likeliest token to first order, Σ weight ·
+// derivative by the weight, which is Σ output · derivative by the output: without the head the logit
+// loses it. Models without gradients are left as they are.
+void put_estimates(const ModelPass& pass, std::size_t position, std::size_t token, std::size_t sample,
+                   EffectsByAttention& all) {
+  GradientChoice choice;
+  choice.position = position;
+  choice.terms.token = token;
+  LogitAttribution own;
+  try {
+    own = attribute(pass, choice);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::input) return;
+    throw;
+  }
+  for (std::size_t n = 0; n < own.layers.size(); ++n) {
+    const ModelPlace place{last_stack_of(pass.model), own.layers[n]};
+    const auto of = all.find(place.attention().text());
+    if (of == all.end()) continue;
+    for (const double given : own.heads[n]) of->second[sample].estimated.push_back(-given);
+  }
+}
 
 const ModelRequest& predicting_model(const Plan& plan) {
   const ModelRequest* const model = model_of(plan);
@@ -156,13 +189,17 @@ void put_effects(const Plan& plan, const std::string& way, PageMaker& page) {
       answer.push_back(static_cast<std::size_t>(ids[p]));
     }
     SampleEffects sample(folder, std::move(answer), model.options.threads);
-    without_each_head({architecture, folder.weights, text, model.options}, ablation, positions,
-                      [&](const LogitsWithout& logits) {
-                        const ModelPlace place{last_stack_of(architecture), logits.layer};
-                        auto& samples = all[place.attention().text()];
-                        samples.resize(predicted.size());
-                        sample.add(logits, samples[b]);
-                      });
+    const ModelPass pass{architecture, folder.weights, text, model.options};
+    bool any = false;
+    without_each_head(pass, ablation, positions, [&](const LogitsWithout& logits) {
+      const ModelPlace place{last_stack_of(architecture), logits.layer};
+      auto& samples = all[place.attention().text()];
+      samples.resize(predicted.size());
+      sample.add(logits, samples[b]);
+      any = true;
+    });
+    if (any && ablation == Ablation::zero)
+      put_estimates(pass, positions.front(), sample.likeliest(), b, all);
   }
   page.take(std::move(all), way);
 }

@@ -116,6 +116,8 @@ ViewData::Effects chosen_heads(const ViewData::Effects& all,
     chosen.divergence.push_back(all.divergence[head]);
     chosen.probabilities.push_back(all.probabilities[head]);
     chosen.likeliest.push_back(all.likeliest[head]);
+    chosen.logit.push_back(all.logit[head]);
+    if (!all.estimated.empty()) chosen.estimated.push_back(all.estimated[head]);
     if (!all.answer.empty()) chosen.answer.push_back(all.answer[head]);
   }
   return chosen;

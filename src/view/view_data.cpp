@@ -160,6 +160,8 @@ Fact facts_of(const ViewData::Effects& effects) {
   return object({{"divergence", list_of(effects.divergence, number)},
                  {"probabilities", list_of(effects.probabilities, head)},
                  {"likeliest", effects.likeliest},
+                 {"logit", short_numbers(effects.logit)},
+                 {"estimated", only_if(!effects.estimated.empty(), short_numbers(effects.estimated))},
                  {"answer", only_if(!effects.answer.empty(), list_of(effects.answer, tokens))}});
 }
 

@@ -308,6 +308,25 @@ TEST_CASE("the page has what a model predicts without each head, as the table of
           doctest::Approx(differences[h].probability_without).epsilon(1e-4));
     CHECK(effects.find("likeliest")->element(h).string() == differences[h].likeliest_without);
   }
+  // What one gradient estimates of a head's part in the logit, which the logit loses without it.
+  HeadsOptions by_gradients;
+  by_gradients.document = options.document;
+  by_gradients.analyses = {HeadAnalysis::gradients};
+  const TextGradients gradients = read_heads(by_gradients).gradients.front();
+  for (std::size_t h = 0; h < 4; ++h) {
+    CHECK(effects.find("estimated")->element(h).number() ==
+          doctest::Approx(-gradients.heads[1].heads[h].front()).epsilon(1e-3));
+  }
+  const auto logit_of = [&](const std::vector<std::string>& off) {
+    HeadsOptions lens;
+    lens.document = options.document;
+    lens.document.heads_off = off;
+    lens.analyses = {HeadAnalysis::lens};
+    lens.logit = gradients.token;
+    return read_heads(lens).trace.value().states.back().logit;
+  };
+  CHECK(effects.find("logit")->element(2).number() ==
+        doctest::Approx(logit_of({"1.2"}) - logit_of({})).epsilon(1e-3));
   CHECK(page.at({"effects"}).string() == "zero");
   const std::size_t last = page.at({"statistics"}).size() - 1;
   CHECK(page.at({"statistics"}).element(last).find("name")->string() == "effect");

@@ -203,6 +203,10 @@ export interface Effects {
   probabilities: number[][];
   /** The likeliest token without the head. */
   likeliest: string[];
+  /** Change of the logit of the whole model's likeliest token without the head. */
+  logit: number[];
+  /** The same as one gradient estimates it; absent = not known. */
+  estimated?: number[];
   /** The same of each token of `Sample.answer` where it is predicted: the divergence, the token's own probability, the likeliest. */
   answer?: [divergence: number, probability: number, likeliest: string][][];
 }

@@ -62,13 +62,13 @@ function predictionsOfSample() {
       const bars = without === undefined ? [bar(probability, 'share')] : [make('span', { class: 'shares' }, [bar(probability, 'share'), bar(without, 'share without')])];
       const number = probability.toFixed(2) + (without === undefined ? '' : ` → ${without.toFixed(2)}`);
       return [' ', make('span', { class: 'prediction' }, [token, ...bars, number])];
-    }), ...(at === 0 && off ? [' ', make('span', { class: 'prediction effect' }, effectSaying(off))] : []), ' ']);
+    }), ...(at === 0 && off ? [' ', make('span', { class: 'prediction effect' }, [...effectSaying(off), ...(off.estimated === undefined ? [] : partingSaying())])] : []), ' ']);
 }
 
 /**
  * What the model predicts without a head, if the page knows it.
  * @param {{attention: number, head: number}} place
- * @returns {{name: string, divergence: number, probabilities: number[], likeliest: string} | null}
+ * @returns {{name: string, divergence: number, probabilities: number[], likeliest: string, logit?: number | undefined, estimated?: number | undefined} | null}
  */
 function effectOf({ attention, head }) {
   const of = page.view.attentions[attention];
@@ -77,7 +77,8 @@ function effectOf({ attention, head }) {
   const [divergence, probabilities, likeliest] = token === null ? [effects?.divergence[head], effects?.probabilities[head], effects?.likeliest[head]]
     : onAnswer(effects?.answer?.[head]?.[token]);
   if (!of || divergence === undefined || !probabilities || likeliest === undefined) return null;
-  return { name: headNameInStack(of, head), divergence, probabilities, likeliest };
+  const named = { name: headNameInStack(of, head), divergence, probabilities, likeliest };
+  return token === null ? { ...named, logit: effects?.logit[head], estimated: effects?.estimated?.[head] } : named;
 }
 
 /**
@@ -89,12 +90,32 @@ function onAnswer(effect) {
 }
 
 /**
- * @param {{name: string, divergence: number, likeliest: string}} effect
+ * @param {{name: string, divergence: number, likeliest: string, logit?: number | undefined, estimated?: number | undefined}} effect
  * @returns {(Node | string)[]}
  */
-function effectSaying({ name, divergence, likeliest }) {
+function effectSaying({ name, divergence, likeliest, logit, estimated }) {
   const said = say(page.view.effects === 'mean' ? 'effect_of_mean' : 'effect_of_zero', { head: name, divergence: fourDigits(divergence), token: '\u0000' }).split('\u0000');
-  return [said[0] ?? '', predictedToken(likeliest), said[1] ?? ''];
+  const ofLogit = logit === undefined ? [] : [' ', estimated === undefined ? say('logit_without', { change: fourDigits(logit) }) : say('logit_without_and_estimated', { change: fourDigits(logit), estimated: fourDigits(estimated) })];
+  return [said[0] ?? '', predictedToken(likeliest), said[1] ?? '', ...ofLogit];
+}
+
+/** Where what a gradient estimates of the heads parts from what was computed without them. @returns {(Node | string)[]} */
+function partingSaying() {
+  let [whole, missed] = [0, 0];
+  /** @type {{name: string, logit: number, estimated: number} | null} */
+  let worst = null;
+  for (const attention of page.view.attentions) {
+    const effects = attention.samples[page.choice.sample]?.effects;
+    effects?.estimated?.forEach((estimated, head) => {
+      const logit = effects.logit[head] ?? 0;
+      whole += Math.abs(logit);
+      missed += Math.abs(estimated - logit);
+      if (!worst || Math.abs(estimated - logit) > Math.abs(worst.estimated - worst.logit)) worst = { name: headNameInStack(attention, head), logit, estimated };
+    });
+  }
+  if (!worst || whole === 0) return [];
+  const { name, logit, estimated } = /** @type {{name: string, logit: number, estimated: number}} */ (worst);
+  return [' ', say('estimates_part', { share: ((100 * missed) / whole).toFixed(0), head: name, estimated: fourDigits(estimated), change: fourDigits(logit) })];
 }
 
 /** @param {string} text */

@@ -74,12 +74,12 @@ test('what a head does is told of the chosen token of the answer, and heads are 
   made.attentions.forEach((attention, layer) => {
     attention.statistics = [[0.125], [0.25]];
     attention.samples[0].effects = {
-      divergence: [0.125, 0.25], probabilities: [[0.5], [0.625]], likeliest: [' sits', ' runs'],
+      divergence: [0.125, 0.25], probabilities: [[0.5], [0.625]], likeliest: [' sits', ' runs'], logit: [-0.5, 0.25],
       answer: [0, 1].map((head) => [[0.1 * (2 * layer + head), 0.2, ' dog'], [0.5 - 0.1 * (2 * layer + head), 0.0625 * (2 * layer + head), ' red']]),
     };
   });
   await withPage(makePage('answer_effects', made), async (view) => {
-    assert.match(await textIn(view, 'predictions'), /^After the whole text, answer included:\s+runs\s*0\.75 → 0\.50\s+Without head 0\.0 \(zero\): sits; divergence 0\.1250 nats\./s);
+    assert.match(await textIn(view, 'predictions'), /^After the whole text, answer included:\s+runs\s*0\.75 → 0\.50\s+Without head 0\.0 \(zero\): sits; divergence 0\.1250 nats\. The first token's logit changes by −0\.5000\.\s*$/s);
     await slideTo(view, 4);
     assert.match(await textIn(view, 'predictions'), /^Token "cat" \(4\) of the answer:\s+cat\s*0\.50 → 0\.00\s+Without head 0\.0 \(zero\): red; divergence 0\.5000 nats\.$/s);
     await view.hover('[role=gridcell][aria-label="Layer 1, head 1"]');
