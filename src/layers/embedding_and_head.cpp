@@ -169,7 +169,8 @@ double log_sum_exp(std::span<const double> logits) {
   return largest + std::log(sum);
 }
 
-Tensor Stack::finish(const Tensor& x) const {
+Tensor Stack::finish(const Tensor& states) const {
+  const Tensor x = leaving ? leaving(states) : states;
   const Tensor y = final_norm ? apply(*final_norm, x, options.eps, options.threads) : x;
   return output_projection ? apply(output_projection, y, options.threads) : y;
 }

@@ -120,6 +120,8 @@ struct Stack {
   std::function<Layer(std::size_t n)> layer;
   /// What layer n makes of the states that leave the layer before it; empty = it reads them.
   std::function<Tensor(std::size_t n, const Tensor& states)> entering = {};
+  /// What the last norm reads of the states that leave the last layer; empty = these.
+  std::function<Tensor(const Tensor& states)> leaving = {};
   std::optional<Norm> final_norm;
   StoredLinear output_projection;  ///< absent = none
   AttentionOptions options;        ///< type of the states, threads, ε
@@ -129,7 +131,7 @@ struct Stack {
     return output_projection ? output_projection.weight.shape()[0] : embedding.width();
   }
   /// The states [..,L,D] behind the last layer through norm and projection.
-  Tensor finish(const Tensor& x) const;
+  Tensor finish(const Tensor& states) const;
 };
 
 /// Patches of a picture as states of width D (Dosovitskiy et al. 2021, section 3.1). For a grid of

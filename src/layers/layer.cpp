@@ -88,6 +88,16 @@ void add_shared(const SharedExpert& shared, const ActivationCurve& curve, const 
   }
 }
 
+// Each row of x [..,D] times a row [D].
+Tensor times_row(const Tensor& x, const Tensor& row) {
+  const std::vector<double> factors = doubles_of(row);
+  return with_floats(x, [&]<class T>(std::span<const T> from) {
+    std::vector<T> y(from.begin(), from.end());
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] *= static_cast<T>(factors[i % factors.size()]);
+    return Tensor(x.shape(), std::move(y));
+  });
+}
+
 // Rows [n,D] times a number each.
 Tensor rows_times(const Tensor& rows, const std::vector<double>& factors) {
   const std::size_t width = rows.shape().back();
@@ -157,6 +167,25 @@ class LayerPass {
         threads_(layer.spec.self.threads) {}
 
   LayerStep pass(const Tensor& x, const Tensor& memory) {
+    if (!weights_.streams) return pass_one(x, memory);
+    const AlternatingUpdates& own = *weights_.streams;
+    const double eps = spec_.self.eps;
+    const std::vector<Tensor> expected = predicted(own, apart(x, own.count), eps, threads_);
+    LayerStep done = pass_one(expected[own.active], memory);
+    std::vector<Tensor> streams = corrected(own, expected, done.states, eps, threads_);
+    if (weights_.layer_input) {
+      // What the layer reads of its tokens goes to the streams behind the first.
+      const Tensor read = own.scale ? times_row(streams[own.active], own.scale) : streams[own.active];
+      const Tensor added = normed(weights_.layer_input->norm, layer_input(read, {}));
+      for (std::size_t n = 1; n < own.count; ++n) streams[n] = sum(streams[n], added, threads_);
+    }
+    done.states = attn::side_by_side(streams);
+    return done;
+  }
+
+ private:
+  // The layer over states [..,L,D], those of the active stream if there are several.
+  LayerStep pass_one(const Tensor& x, const Tensor& memory) {
     const std::optional<Norm> none;
     const auto feed = [&](const Tensor& states) {
       return [&, states](const Tensor& base) { return feed_forward(states, base); };
@@ -166,9 +195,16 @@ class LayerPass {
     if (options_.keeps_read != nullptr) *options_.keeps_read = h;
     if (options_.inside) step_.keys_from = options_.keys_from;
     if (weights_.mixes_tokens()) {
-      y = sublayer({x, h, residual(x, h)}, weights_.after_attention,
+      const Tensor beside = weights_.augmented
+                                ? sum(x, weights_.augmented->of(h, spec_.self.eps, threads_), threads_)
+                                : residual(x, h);
+      y = sublayer({x, h, beside}, weights_.after_attention,
                    spec_.parallel ? none : weights_.after_attention_sum,
                    [&](const Tensor& base) { return mixed(h, base); });
+      if (weights_.augmented) {
+        y = mapped(
+            threads_, [](double number) { return number / std::numbers::sqrt2; }, y);
+      }
     }
     if (spec_.parallel) {
       const Tensor in = normed(weights_.before_feed_forward, x);
@@ -196,7 +232,7 @@ class LayerPass {
             return base ? sum(base, y_beside, threads_) : y_beside;
           });
     }
-    if (weights_.layer_input) {
+    if (weights_.layer_input && !weights_.streams) {
       step_.states =
           sublayer({step_.states, step_.states, step_.states}, weights_.layer_input->norm, none,
                    [&](const Tensor& base) { return layer_input(step_.states, base); });
@@ -208,7 +244,6 @@ class LayerPass {
     return std::move(step_);
   }
 
- private:
   // The part of the layer that reads its tokens through a gate, added to `base` if that is there.
   Tensor layer_input(const Tensor& states, const Tensor& base) const {
     const LayerInput& own = *weights_.layer_input;
@@ -475,9 +510,13 @@ class LayerPass {
           apply(weights_.up, x, threads_));
       return product(weights_.down, wide, threads_, base);
     }
-    const Tensor wide = weights_.gate ? apply(weights_.up, x, threads_,
-                                              gating(apply(weights_.gate, x, threads_), curve))
-                                      : apply(weights_.up, x, threads_, activating(curve));
+    if (!weights_.gate) {
+      return product(weights_.down, apply(weights_.up, x, threads_, activating(curve)), threads_,
+                     base);
+    }
+    Tensor gates = apply(weights_.gate, x, threads_);
+    if (spec_.gate_quantile) gates = largest_of_rows(gates, *spec_.gate_quantile);
+    const Tensor wide = apply(weights_.up, x, threads_, gating(gates, curve));
     return product(weights_.down, wide, threads_, base);
   }
 

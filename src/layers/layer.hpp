@@ -13,6 +13,7 @@
 #include "attention/linear.hpp"
 #include "attention/positions.hpp"
 #include "attention/projected_attention.hpp"
+#include "layers/alternating_updates.hpp"
 #include "layers/delta_rule.hpp"
 #include "layers/recurrent_mixers.hpp"
 
@@ -56,6 +57,9 @@ struct LayerSpec {
   std::vector<double> cosine_scales = {};
   bool takes_keys = false;  ///< keys and values are made of the states that another layer read
   double state_scale = 1;   ///< of the states that leave the layer
+  /// Quantile of the gates of a token below which they are zeros, as largest_of_rows() takes it;
+  /// absent = all count.
+  std::optional<double> gate_quantile = {};
 };
 
 /// The rule by which the scores of the chosen experts become their shares in a result.
@@ -161,6 +165,9 @@ struct LayerWeights {
   std::optional<InputConvolution> input_convolution = {};
   std::optional<LayerInput> layer_input = {};
   std::optional<GlobalProjections> global = {};
+  /// The states are streams side by side, of which the layer computes one.
+  std::optional<AlternatingUpdates> streams = {};
+  std::optional<AugmentedResidual> augmented = {};
 
   bool mixes_tokens() const { return self.query || mixer; }
   bool feeds_forward() const { return up || experts; }
@@ -214,7 +221,8 @@ struct LayerStep {
   std::vector<SubLayer> sublayers;
 };
 
-/// Computes a layer of the states x [L,D] or [B,L,D], float32 or float64, in that type. A
+/// Computes a layer of the states x [L,D] or [B,L,D], float32 or float64, in that type; of streams,
+/// [..,L,P·D], what is computed inside and watched is of the active one. A
 /// cross-attention reads `memory` [Lm,D'] or [B,Lm,D']. Weights, options and states must fit each
 /// other.
 LayerStep step(const Layer& layer, const Tensor& x, const Tensor& memory,

@@ -182,6 +182,10 @@ class LayerBack {
 
 void check_layer_gradients(const Layer& layer) {
   const LayerWeights& of = layer.weights;
+  if (of.streams) {
+    throw input_error(translated("there are no gradients through streams of states"), "/model",
+                      translated("leave gradients out"));
+  }
   if (!of.mixer && !of.input_convolution) return;
   throw input_error(
       translated("there are no gradients through layers that mix tokens without attention weights"),

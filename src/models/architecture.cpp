@@ -16,6 +16,7 @@
 #include "models/family_row.hpp"
 #include "models/library_keys.hpp"
 #include "support/printable.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -44,6 +45,7 @@ class ArchitectureReader {
     read_disentangled(reader_, model_);
     read_experts();
     read_input_convolution();
+    check_streams();
     read_mixer();
     read_stacks();
     read_vision();
@@ -217,6 +219,22 @@ class ArchitectureReader {
                                    buckets.max_distance, buckets.count),
                         "/relative_attention_num_buckets",
                         translated("give at least 4, and a distance of more than half as many"));
+    }
+  }
+
+  void check_streams() {
+    constexpr std::size_t most = 64;
+    if (model_.streams && (model_.streams->count == 0 || model_.streams->count > most ||
+                           model_.streams->active >= model_.streams->count)) {
+      refuse_key("altup_num_inputs",
+                 translated("stream {1} of {2} cannot be the active one", model_.streams->active,
+                            model_.streams->count),
+                 translated("give between 1 and {1} streams, and one of them", most));
+    }
+    for (const double share : model_.gate_sparsity) {
+      if (share >= 0 && share < 1) continue;
+      refuse_key("activation_sparsity_pattern", translated("a share of {1} gates", number_text(share)),
+                 translated("give numbers of at least 0 and below 1"));
     }
   }
 

@@ -73,7 +73,9 @@ enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
   X(query_bias) X(value_bias) X(second_convolution) X(probe) X(pooling_in) X(pooling_output) X(pooling_norm) \
   X(pooling_up) X(pooling_down) X(pooled_norm) X(contacts) \
   X(merging) X(merging_norm) X(cosine_scale) X(distance_up) X(distance_down) \
-  X(global_query) X(global_key) X(global_value)
+  X(global_query) X(global_key) X(global_value) \
+  X(stream_router) X(stream_router_norm) X(stream_prediction) X(stream_correction) X(stream_scale) \
+  X(stream_in) X(stream_out) X(augmented_left) X(augmented_right) X(augmented_norm)
 // clang-format on
 
 /// The tensors that a stack may have.
@@ -132,6 +134,12 @@ struct ModelLayer {
 struct ModelInputConvolution {
   std::size_t kernel = 0, groups = 1;
   std::optional<Activation> activation;  ///< absent = the hyperbolic tangent
+};
+
+/// Streams of states (AlternatingUpdates).
+struct ModelStreams {
+  std::size_t count = 0, active = 0;
+  bool scaled = true;  ///< whether what a layer's input reads of them is scaled
 };
 
 /// One stack of layers.
@@ -304,6 +312,8 @@ struct Architecture {
   bool gated_queries = false;  ///< rows of a head's gate follow those of its query
   std::optional<ModelInputConvolution> input_convolution;
   std::size_t layer_input = 0;  ///< width of what each layer reads of the tokens; 0 = nothing
+  std::optional<ModelStreams> streams;
+  std::vector<double> gate_sparsity;  ///< by layer, share of a token's gates that are zeros
   bool projects_terms = false;  ///< each term of the embedding is projected, before its norm
   ModelBuckets buckets;
   std::size_t score_terms = 1;  ///< products that a score is the sum of, each of them scaled down

@@ -124,6 +124,11 @@ constexpr auto input_convolution_fields = std::to_array<RowField<ModelInputConvo
      {"groups", put_size<&ModelInputConvolution::groups>, Keys::listed},
      {"activation", read_convolution_activation, Keys::listed}});
 
+constexpr auto stream_fields = std::to_array<RowField<ModelStreams>>(
+    {{"count", put<&ModelStreams::count>, Keys::listed},
+     {"active", put<&ModelStreams::active>, Keys::listed},
+     {"scaled", put<&ModelStreams::scaled>, Keys::listed}});
+
 constexpr auto bucket_fields = std::to_array<RowField<ModelBuckets>>(
     {{"count", put<&ModelBuckets::count>, Keys::listed},
      {"distance", put<&ModelBuckets::max_distance>, Keys::listed}});
@@ -384,6 +389,8 @@ constexpr auto architecture_fields = std::to_array<RowField<Architecture>>(
      {"norms_after_rotary", put<&Architecture::norms_after_rotary>},
      {"value_norms_bare", put<&Architecture::value_norms_bare>},
      {"layer_input", put<&Architecture::layer_input>, Keys::listed},
+     {"streams", put_part<&Architecture::streams, stream_fields>},
+     {"gate_sparsity", put<&Architecture::gate_sparsity>, Keys::listed},
      {"head_norms_bare", put<&Architecture::head_norms_bare>, Keys::listed},
      {"clip", put_positive<&Architecture::clip>, Keys::listed},
      {"activation", put<&Architecture::activation>, Keys::listed},

@@ -51,12 +51,11 @@ const JsonValue& table() {
 struct Refused {
   std::string_view family, reason;
 };
-constexpr std::array<Refused, 5> refused_families{{
+constexpr std::array<Refused, 4> refused_families{{
     {"dbrx", to_translate("their feed-forwards choose among experts")},
     {"xlnet", to_translate("their scores have terms between contents and positions")},
     {"mamba", to_translate("their layers have no attention")},
     {"mamba2", to_translate("their layers have no attention")},
-    {"gemma3n", to_translate("their layers share keys and values and mix several states")},
 }};
 
 // The family with the name that is most like that of another one; by default the one that most

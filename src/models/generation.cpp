@@ -62,6 +62,7 @@ Tensor CachedPass::pass(const std::vector<std::int64_t>& ids) {
   std::vector<Tensor> read(layers_.size());
   for (std::size_t n = 0; n < layers_.size(); ++n) {
     check_time();
+    if (stack_.entering) x = stack_.entering(n, x);
     StepOptions step_options;
     step_options.self_off = heads_in({stack, n}, options_.heads_off);
     step_options.cross_off = heads_in({stack, n, ModelPlace::Part::cross}, options_.heads_off);

@@ -71,6 +71,11 @@ void check_term_norms(const Architecture& model, const std::string& place) {
                    "projections of their own"),
         place, translated("leave norms out: a token's term differs from query to query there"));
   }
+  if (model.streams) {
+    throw input_error(
+        translated("the norms of terms are not computed where the states are several streams"), place,
+        translated("leave norms out"));
+  }
   if (!model.gated_queries) return;
   throw input_error(
       translated("the norms of terms are not computed where heads' outputs have a gate"), place,
@@ -484,7 +489,8 @@ std::vector<std::pair<PassTensor, Shape>> foreseen_tensors(const ModelPass& pass
         foresee_stages(at, map, all);
         if (stack.crosses) foresee_stages(cross_at, cross_map, all);
       }
-      add(Quantity::states, at, {batch, length, senses ? layer.width : width});
+      const std::size_t streams = model.streams ? model.streams->count : 1;
+      add(Quantity::states, at, {batch, length, streams * (senses ? layer.width : width)});
     }
     if (length > 2 && predicts_contacts(pass)) {
       add(Quantity::contacts, {name}, {batch, length - 2, length - 2});

@@ -72,6 +72,20 @@ class StackReader {
     return own;
   }
 
+  // What makes streams of the embedded states, and states of them; absent in most models.
+  std::optional<StreamEnds> stream_ends() const {
+    if (!model_.streams) return std::nullopt;
+    StreamEnds own;
+    for (std::size_t n = 0; n + 1 < model_.streams->count; ++n) {
+      for (const auto& [purpose, ends] : {std::pair(WeightPurpose::stream_in, &own.in),
+                                          std::pair(WeightPurpose::stream_out, &own.out)}) {
+        const auto name = weights_.found(purpose, std::nullopt, "weight", n);
+        ends->emplace_back(checkpoint_.matrix(name.value_or("")), Tensor());
+      }
+    }
+    return own;
+  }
+
   std::optional<Norm> final_norm() const { return norm(WeightPurpose::final_norm, std::nullopt); }
   StoredLinear output_projection() const { return whole_linear(WeightPurpose::output_projection); }
 
@@ -117,12 +131,28 @@ class StackReader {
       weights.layer_input = {weights_.linear(layer_input_gate, n),
                              weights_.linear(layer_input_projection, n), norm(layer_input_norm, n)};
     }
+    if (model_.streams) weights.streams = streams(*model_.streams, n);
+    if (stack_.names.contains(augmented_left)) {
+      weights.augmented = {weights_.linear(augmented_left, n), weights_.linear(augmented_right, n),
+                           norm(augmented_norm, n)};
+    }
     if (n == 0 && model_.input_convolution) weights.input_convolution = convolution_of_input();
     read_feed_forward(n, weights);
     return own;
   }
 
  private:
+  AlternatingUpdates streams(const ModelStreams& sizes, std::size_t n) const {
+    using enum WeightPurpose;
+    return {sizes.count,
+            sizes.active,
+            weights_.linear(stream_router, n),
+            *norm(stream_router_norm, n),
+            weights_.linear(stream_prediction, n),
+            weights_.linear(stream_correction, n),
+            sizes.scaled ? weights_.find(stream_scale, n, "weight") : Tensor()};
+  }
+
   LayerSpec spec(std::size_t n) const {
     LayerSpec own;
     AttentionOptions& options = own.cross;
@@ -168,6 +198,8 @@ class StackReader {
     own.branch_scale = model_.branch_scale;
     own.growth = stack_.layers[n].growth;
     own.takes_keys = stack_.layers[n].keys_of.has_value();
+    if (n < model_.gate_sparsity.size() && model_.gate_sparsity[n] > 0)
+      own.gate_quantile = normal_quantile(model_.gate_sparsity[n]);
     if (const Tensor scale = weights_.find(WeightPurpose::state_scale, n, "weight")) {
       own.state_scale = scale.converted(DType::float64).values<double>()[0];
     }
@@ -561,6 +593,14 @@ Stack read_stack(const ModelPass& pass, const ModelStack& stack) {
   own.count = stack.layers.size();
   own.layer = [reader](std::size_t n) { return reader->layer(n); };
   if (stack.staged) read_by_stages(pass, stack, own);
+  if (const auto ends = reader->stream_ends()) {
+    own.entering = [ends, threads = options.threads](std::size_t n, const Tensor& states) {
+      return n == 0 ? ends->spread(states, threads) : states;
+    };
+    own.leaving = [ends, threads = options.threads](const Tensor& states) {
+      return ends->joined(states, threads);
+    };
+  }
   own.final_norm = reader->final_norm();
   own.output_projection = reader->output_projection();
   own.options.dtype = options.dtype;

@@ -156,7 +156,22 @@ class StackCheck : FeedForwardChecks {
       matrix(layer_input_projection, n, model_.width, model_.layer_input);
       vector(layer_input_norm, n, model_.width);
     }
+    if (model_.streams) streams(n, model_.streams->count);
+    if (stack_.names.contains(augmented_left)) {
+      matrix(augmented_left, n, 0, model_.width);
+      matrix(augmented_right, n, model_.width, 0);
+      vector(augmented_norm, n, model_.width);
+    }
     if (stack_.names.contains(state_scale)) tensor(state_scale, n, {1});
+  }
+
+  void streams(std::size_t n, std::size_t count) {
+    using enum WeightPurpose;
+    matrix(stream_router, n, count, model_.width);
+    vector(stream_router_norm, n, model_.width);
+    matrix(stream_prediction, n, count * count, count);
+    matrix(stream_correction, n, count, count);
+    vector(stream_scale, n, model_.width);
   }
 
   void input_convolution() {

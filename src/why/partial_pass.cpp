@@ -40,6 +40,10 @@ PartialPass::PartialPass(const ModelPass& pass, bool weights)
                .wanted = {.weights = weights}},
       stack_(read_stack({model_, weights_, text_, options_}, model_.stacks.back())),
       head_(read_head(model_, weights_)) {
+  if (model_.streams) {
+    throw input_error(translated("parts are not patched where the states are several streams"),
+                      "/model", translated("switch heads off, or name another model"));
+  }
   for (std::size_t n = 0; n < stack_.count; ++n) {
     layers_.push_back(stack_.layer(n));
     layers_.back().spec.self.weights = layers_.back().spec.cross.weights = false;

@@ -198,6 +198,13 @@ FAMILIES = {
                                                       num_global_key_value_heads=d(None, 2), final_logit_softcapping=d(None, 5.0), rope_parameters={
         "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
         "full_attention": {"rope_type": "proportional", "partial_rotary_factor": d(0.25, 0.5), "rope_theta": 1000.0}})),
+    # Its library rounds the quantile of other shares to float32.
+    "gemma3n_text": ("causal", lambda d: llama(d, rope=False, num_hidden_layers=4, head_dim=8, intermediate_size=[40] * 4, sliding_window=d(3, 5),
+                                               layer_types=["sliding_attention", "full_attention", d("sliding_attention", "full_attention"), "full_attention"],
+                                               num_kv_shared_layers=d(0, 2), hidden_size_per_layer_input=6, vocab_size_per_layer_input=d(40, 61),
+                                               altup_num_inputs=d(2, 4), altup_active_idx=d(0, 1), altup_correct_scale=d(True, False), laurel_rank=d(4, 8),
+                                               activation_sparsity_pattern=d([0.0] * 4, [0.5, 0.5, 0.0, 0.5]), final_logit_softcapping=d(3.0, 5.0), rope_parameters={
+        "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}, "full_attention": {"rope_type": "default", "rope_theta": 1000.0}})),
     "lfm2": ("causal", lambda d: llama(d, rope=False, conv_bias=d(True, False), conv_L_cache=d(2, 3, 4), block_multiple_of=8,
                                        layer_types=["conv", "full_attention", d("conv", "full_attention")])),
     "lfm2_moe": ("causal", lambda d: llama(d, rope=False, conv_bias=d(True, False), num_dense_layers=d(0, 1), routed_scaling_factor=d(1.0, 2.5),
@@ -286,7 +293,7 @@ FAMILIES = {
 }
 
 # Families that are held through another one, or cannot be held here.
-ELSEWHERE = {"llama4": "its part is llama4_text", "gemma4": "its part is gemma4_text", "gemma4_unified": "its part is gemma4_unified_text",
+ELSEWHERE = {"llama4": "its part is llama4_text", "gemma3n": "its part is gemma3n_text", "gemma4": "its part is gemma4_text", "gemma4_unified": "its part is gemma4_unified_text",
              "emu3": "its part is emu3_text_model"} | {f"{name}_text": f"the part of {name}" for name in ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "glm4v")} | {
     "gpt-sw3": "its folders are of the type gpt2", "qwen3_5": "its part is qwen3_5_text", "qwen3_5_moe": "its part is qwen3_5_moe_text", "internlm2": "its code is not part of transformers",
     "clip": "its parts are clip_vision_model and clip_text_model", "siglip": "its parts are siglip_vision_model and siglip_text_model", "siglip2": "its parts are siglip2_vision_model and siglip2_text_model", "blip": "its part is blip_vision_model",

@@ -142,7 +142,8 @@ def wanted(family, kind, folder, ids, decoder_ids, pixels):
             for n, own in zip(numbers, [own for own in maps or () if own is not None]):
                 tensors[f"{prefix}layers.{n}.{name}.weights"] = own
             for n, state in enumerate((states or ())[1:-1]):
-                tensors[f"{prefix}layers.{n}.output"] = state
+                # Streams stand side by side here.
+                tensors[f"{prefix}layers.{n}.output"] = state if state.ndim == 3 or kind == "picture" else state.permute(1, 2, 0, 3).flatten(2)
         if kind in ("both", "sound"):
             stack("encoder.", out.encoder_attentions, out.encoder_hidden_states)
             stack("decoder.", out.decoder_attentions, out.decoder_hidden_states)

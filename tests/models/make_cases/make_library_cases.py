@@ -87,6 +87,12 @@ FAMILIES = {
         num_hidden_layers=2, head_dim=4, global_head_dim=4, sliding_window=3, hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=3,
         top_k_experts=2, moe_intermediate_size=8, layer_types=["sliding_attention", "full_attention"], rope_parameters={
             "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}, "full_attention": {"rope_type": "default", "rope_theta": 1000.0}})),
+    "gemma3n_streams": ("gemma3n_text", "causal", TINY | dict(
+        num_hidden_layers=4, head_dim=4, intermediate_size=[24] * 4, sliding_window=3, num_kv_shared_layers=2, hidden_size_per_layer_input=3,
+        vocab_size_per_layer_input=18, layer_types=["sliding_attention", "full_attention"] * 2, altup_num_inputs=3, altup_active_idx=1,
+        laurel_rank=2, activation_sparsity_pattern=[0.5, 0.0, 0.5, 0.0], final_logit_softcapping=3.0,
+        rope_parameters={"sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+                         "full_attention": {"rope_type": "default", "rope_theta": 1000.0}})),
     "afmoe_gates": ("afmoe", "causal", TINY | dict(
         num_hidden_layers=2, head_dim=4, sliding_window=3, mup_enabled=True, num_dense_layers=1, route_scale=2.5, num_shared_experts=1, num_experts=3,
         num_experts_per_tok=2, moe_intermediate_size=8, layer_types=["sliding_attention", "full_attention"])),
