@@ -29,6 +29,10 @@ void check_gradients_of(const ModelRequest& request) {
     throw input_error(translated("gradients are those of models of texts"), field,
                       translated("leave gradients out"));
   }
+  if (model.streams) {
+    throw input_error(translated("there are no gradients through streams of states"), field,
+                      translated("leave gradients out"));
+  }
   if (!has_head(model, request.folder->weights)) {
     throw input_error(no_head_text(model), field,
                       translated("leave gradients out, or use the folder of the whole model"));

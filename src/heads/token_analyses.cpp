@@ -41,6 +41,11 @@ TokenLens::TokenLens(const ModelRequest& request, const HeadsOptions& options)
     throw Error(ErrorKind::usage, translated("the lens follows a token that is named"),
                 "HeadsOptions::logit", translated("give the token's text or its id"));
   }
+  if (folder.architecture.streams) {
+    throw input_error(translated("no token is followed where the states are several streams"),
+                      "HeadsOptions::logit",
+                      translated("leave it out: the lens lists the likeliest tokens"));
+  }
   token_ = token_named(*options.logit, folder, "HeadsOptions::logit");
   if (options.against_logit) {
     against_ = token_named(*options.against_logit, folder, "HeadsOptions::against_logit");

@@ -62,6 +62,7 @@ class StackCheck : FeedForwardChecks {
       layer_input(n);
     }
     layer_tokens();
+    if (model_.streams) stream_ends(model_.streams->count);
     const std::size_t width = model_.width;
     vector(WeightPurpose::final_norm, std::nullopt, width);
     if (names_.has(WeightPurpose::contacts, std::nullopt)) {
@@ -172,6 +173,18 @@ class StackCheck : FeedForwardChecks {
     matrix(stream_prediction, n, count * count, count);
     matrix(stream_correction, n, count, count);
     vector(stream_scale, n, model_.width);
+  }
+
+  // The products that make streams of the embedded states, and states of them.
+  void stream_ends(std::size_t count) {
+    for (const WeightPurpose purpose : {WeightPurpose::stream_in, WeightPurpose::stream_out}) {
+      for (std::size_t e = 0; e + 1 < count; ++e) {
+        const auto name = names_.found(purpose, std::nullopt, "weight", e);
+        if (!name) missing(purpose, std::nullopt);
+        expect_shape(weights_, *name, {model_.width, model_.width});
+        use(purpose, std::nullopt, *name, model_.width);
+      }
+    }
   }
 
   void input_convolution() {

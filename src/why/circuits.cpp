@@ -140,6 +140,10 @@ ModelCircuits::ModelCircuits(const ModelPass& pass)
       options_{.dtype = DType::float64, .threads = threads_, .wanted = {.weights = false}},
       name_(last_stack_of(model_)),
       stack_(read_stack({model_, pass.weights, pass.texts, options_}, model_.stacks.back())) {
+  if (model_.streams) {
+    throw input_error(translated("circuits are those of heads that write into one stream of states"),
+                      "/model", translated("name another model"));
+  }
   if (has_head(model_, pass.weights)) words_ = read_head(model_, pass.weights);
 }
 

@@ -227,3 +227,34 @@ TEST_CASE("numbers and truths in quotes are told to be written without") {
   CHECK(help(R"("mask":{"causal":"true"})") == at("/mask/causal", "write it without quotes: true"));
   CHECK(help(R"("scale":"1/2")") == at("/scale", "give a number"));
 }
+
+TEST_CASE("what needs one stream of states is refused of a model with several") {
+  const std::string model =
+      (std::filesystem::path(ATTN_TEST_DATA) / "models/cases/gemma3n_streams/checkpoint").string();
+  const auto refused = [&](const std::string& command, std::vector<std::string> words) {
+    words.insert(words.begin(), {command, "--model", model, "--ids", "7,12,8,13"});
+    return refused_with(3, words);
+  };
+  const std::string another = "name another model";
+  CHECK(refused("run", {"--logit", "3"}) ==
+        told("models are not split into parts whose states are several streams", "--logit",
+             another));
+  CHECK(refused("explain", {"--query", "1"}) ==
+        told("models are not walked through whose states are several streams", "--layers",
+             another));
+  CHECK(refused("heads", {"--analyses", "gradients"}) ==
+        told("there are no gradients through streams of states", "--analyses",
+             "leave gradients out"));
+  CHECK(refused("heads", {"--analyses", "norms"}) ==
+        told("the norms of terms are not computed where the states are several streams",
+             "--analyses", "leave norms out"));
+  CHECK(refused("heads", {"--analyses", "lens", "--logit", "3"}) ==
+        told("no token is followed where the states are several streams", "--logit",
+             "leave it out: the lens lists the likeliest tokens"));
+  CHECK(refused("view", {"--effects", "--out", "page.html"}) ==
+        told("parts are not patched where the states are several streams", "--model",
+             "switch heads off, or name another model"));
+  CHECK(refused_with(3, {"circuits", model})
+            .find("circuits are those of heads that write into one stream of states") !=
+        std::string::npos);
+}
