@@ -121,6 +121,6 @@ StatesGradients project_back(const AttentionOptions& options, const Sequences& s
 
 /// Adds what reaches queries and keys through disentangled_bias() from the bias.
 void add_disentangled_back(const DisentangledTerms& terms, const AttentionRequest& request,
-                           ProjectedGradients& gradients);
+                           std::span<const std::int64_t> types, ProjectedGradients& gradients);
 
 }  // namespace attn

@@ -331,12 +331,30 @@ Tensor head_of(const HeadRows<double>& rows, std::size_t batch, std::size_t head
 
 }  // namespace
 
-Tensor disentangled_bias(const DisentangledTerms& terms, const AttentionRequest& request) {
+namespace {
+
+// Numbers `first` … `first + count` − 1 of one head's column of [rows,H]; absent stays so.
+Tensor column_of(const Tensor& shifts, std::size_t head, std::size_t first, std::size_t count) {
+  if (!shifts) return {};
+  const Tensor all = shifts.converted(DType::float64);
+  const std::size_t heads = shifts.shape()[1];
+  std::vector<double> numbers;
+  for (std::size_t i = first; i < first + count; ++i) {
+    numbers.push_back(all.values<double>()[i * heads + head]);
+  }
+  return {{count}, std::move(numbers)};
+}
+
+}  // namespace
+
+Tensor disentangled_bias(const DisentangledTerms& terms, const AttentionRequest& request,
+                         std::span<const std::int64_t> types) {
   const Geometry geometry = check_geometry(request);
   const Sequences& own = std::get<ScaledDotProduct>(request.score);
   const std::size_t heads = geometry.heads, queries = geometry.queries, keys = geometry.keys;
   const HeadRows<double> query_rows(own.query, heads), key_rows(own.key_or_query(), heads),
-      distance_keys(terms.keys, heads), distance_queries(terms.queries, heads);
+      distance_keys(terms.keys, heads), distance_queries(terms.queries, heads),
+      segments(terms.segments, heads);
   const double scale = scale_of(request, geometry);
 
   // The row of query i and key j stands at i + keys − 1 − j. Rows grow with the distance.
@@ -353,10 +371,11 @@ Tensor disentangled_bias(const DisentangledTerms& terms, const AttentionRequest&
     const std::size_t b = task / heads, h = task % heads;
     double* const to = bias.data() + task * queries * keys;
     const auto add = [&](const HeadRows<double>& of, std::size_t length, const HeadRows<double>& by,
-                         const auto& at) {
+                         const Tensor& shifts, const auto& at) {
       if (by.length() == 0) return;
       const Tensor all =
-          apply(Linear{head_of(by, 0, h, first, count), {}}, head_of(of, b, h, 0, length), 1);
+          apply(Linear{head_of(by, 0, h, first, count), column_of(shifts, h, first, count)},
+                head_of(of, b, h, 0, length), 1);
       const auto products = all.values<double>();
       for (std::size_t i = 0; i < queries; ++i) {
         for (std::size_t j = 0; j < keys; ++j) {
@@ -364,8 +383,19 @@ Tensor disentangled_bias(const DisentangledTerms& terms, const AttentionRequest&
         }
       }
     };
-    add(query_rows, queries, distance_keys, [](std::size_t i, std::size_t) { return i; });
-    add(key_rows, keys, distance_queries, [](std::size_t, std::size_t j) { return j; });
+    add(query_rows, queries, distance_keys, terms.key_shifts,
+        [](std::size_t i, std::size_t) { return i; });
+    add(key_rows, keys, distance_queries, {}, [](std::size_t, std::size_t j) { return j; });
+    if (types.empty() || segments.length() == 0) return;
+    const Tensor all =
+        apply(Linear{head_of(segments, 0, h, 0, 2), column_of(terms.segment_shifts, h, 0, 2)},
+              head_of(query_rows, b, h, 0, queries), 1);
+    const auto products = all.values<double>();
+    for (std::size_t i = 0; i < queries; ++i) {
+      for (std::size_t j = 0; j < keys; ++j) {
+        to[i * keys + j] += scale * products[2 * i + (types[i] == types[j] ? 0 : 1)];
+      }
+    }
   });
   return Tensor({geometry.batch, heads, queries, keys}, std::move(bias))
       .converted(own.query.dtype());

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "attn/attention.hpp"
@@ -233,12 +234,19 @@ struct DistanceRows {
 /// distance has in the place of a key and of a query.
 struct DisentangledTerms {
   DistanceRows distances;
-  Tensor keys, queries;  ///< [2·span,H·d]; absent = no such term
+  Tensor keys, queries;    ///< [2·span,H·d]; absent = no such term
+  Tensor key_shifts = {};  ///< numbers [2·span,H] that products with `keys` are more; absent = 0
+  /// What tokens of the query's own type and those of others have in the place of a key [2,H·d],
+  /// and numbers [2,H] that products with it are more (Yang et al. 2019, "XLNet", section 2.5);
+  /// absent = no such term.
+  Tensor segments = {}, segment_shifts = {};
 };
 
 /// The sum of the terms for the scores [B,H,Lq,Lk] of a scaled dot product with as many key heads
-/// as query heads: scale · (q_i · keys[δ] + k_j · queries[δ]), δ being the row of i − j. Computed
-/// in double precision; of the queries' type.
-Tensor disentangled_bias(const DisentangledTerms& terms, const AttentionRequest& request);
+/// as query heads: scale · (q_i · keys[δ] + k_j · queries[δ] + q_i · segments[σ]), δ being the row
+/// of i − j and σ whether the types of i and j differ. Without `types` [L] of the tokens there are
+/// no segments. Computed in double precision; of the queries' type.
+Tensor disentangled_bias(const DisentangledTerms& terms, const AttentionRequest& request,
+                         std::span<const std::int64_t> types = {});
 
 }  // namespace attn

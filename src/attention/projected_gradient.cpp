@@ -188,12 +188,13 @@ StatesGradients project_back(const AttentionOptions& options, const Sequences& s
 }
 
 void add_disentangled_back(const DisentangledTerms& terms, const AttentionRequest& request,
-                           ProjectedGradients& gradients) {
+                           std::span<const std::int64_t> types, ProjectedGradients& gradients) {
   const Geometry geometry = check_geometry(request);
   const std::size_t heads = geometry.heads, queries = geometry.queries, keys = geometry.keys;
   const double scale = scale_of(request, geometry);
   const auto bias = gradients.bias.values<double>();
-  const auto add = [&](const Tensor& table, Tensor& to, bool of_queries) {
+  // `row_of(i, j)` is the row of the table for a query and a key.
+  const auto add = [&](const Tensor& table, Tensor& to, bool of_queries, const auto& row_of) {
     if (!table) return;
     const HeadRows<double> rows(table, heads);
     const std::size_t width = rows.width();
@@ -202,15 +203,20 @@ void add_disentangled_back(const DisentangledTerms& terms, const AttentionReques
       const std::size_t j = n % keys, i = n / keys % queries, h = n / keys / queries % heads,
                         b = n / keys / queries / heads, length = of_queries ? queries : keys,
                         at = of_queries ? i : j;
-      const auto by = rows(
-          0, h, terms.distances.row(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(j)));
+      const auto by = rows(0, h, row_of(i, j));
       double* const row = sums.data() + (b * length + at) * heads * width + h * width;
       for (std::size_t k = 0; k < width; ++k) row[k] += scale * bias[n] * by[k];
     }
     to = Tensor(to.shape(), std::move(sums));
   };
-  add(terms.keys, gradients.query, true);
-  add(terms.queries, gradients.key, false);
+  const auto by_distance = [&](std::size_t i, std::size_t j) {
+    return terms.distances.row(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(j));
+  };
+  add(terms.keys, gradients.query, true, by_distance);
+  add(terms.queries, gradients.key, false, by_distance);
+  if (types.empty()) return;
+  add(terms.segments, gradients.query, true,
+      [&](std::size_t i, std::size_t j) -> std::size_t { return types[i] == types[j] ? 0 : 1; });
 }
 
 }  // namespace attn

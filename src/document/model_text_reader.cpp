@@ -87,7 +87,7 @@ void ModelTextReader::read_texts() {
 }
 
 void ModelTextReader::read_token_types(const JsonValue& types) {
-  if (!types_in_table()) {
+  if (!types_in_table() && !model().compares_types()) {
     throw input_error(translated("the model has no token types"), "/token_types",
                       translated("leave it out"));
   }
@@ -248,7 +248,8 @@ ModelTextReader::Sequences ModelTextReader::read_sequences(const JsonValue& valu
   const PatternSteps steps(access_.limits.work);
   Sequences read;
   // A table with one type, as in RoBERTa, is used for all tokens.
-  read.typed = stack == Stack::first && types_in_table().value_or(1) > 1;
+  read.typed =
+      stack == Stack::first && (types_in_table().value_or(1) > 1 || model().compares_types());
   if (value.is(JsonValue::Type::string)) {
     read_sequence(value, at, stack, read);
     return read;

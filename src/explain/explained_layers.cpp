@@ -208,25 +208,38 @@ class LayerWalk {
   // The terms of scores that are their bias below.
   void distances(const DisentangledTerms& terms, const AttentionRequest& request) {
     to_.step(translated("The distances' own queries and keys"));
-    to_.paragraph(translated(
-        "A score is the scaled sum of several products: of the query and the key, and of each with "
-        "what stands for their distance. The latter are the bias of the scores below; those of "
-        "head "
-        "{1} are:",
-        choice_.head));
+    const bool typed = terms.segments && !step_.types.empty();
+    to_.paragraph(
+        typed ? translated(
+                    "A score is the scaled sum of several products: of the query and the key, and "
+                    "of the query with what stands for their distance and for whether their types "
+                    "are the same, each with a bias of its own that is added to the query. The "
+                    "latter are the bias of the scores below; those of head {1} are:",
+                    choice_.head)
+              : translated(
+                    "A score is the scaled sum of several products: of the query and the key, and "
+                    "of each with what stands for their distance. The latter are the bias of the "
+                    "scores below; those of head {1} are:",
+                    choice_.head));
     const auto row_of = [&](const DisentangledTerms& some) {
-      const HeadRows<double> bias(disentangled_bias(some, request), 1);
+      const HeadRows<double> bias(disentangled_bias(some, request, step_.types), 1);
       const auto all = bias(choice_.sample, choice_.head, choice_.query);
       return Numbers(all.begin(), all.end());
     };
     std::vector<Explanation::Vectors::Row> vectors;
     if (terms.keys) {
       vectors.push_back(
-          named_vector(translated("query × distance"), row_of({terms.distances, terms.keys, {}})));
+          named_vector(translated("query × distance"),
+                       row_of({terms.distances, terms.keys, {}, terms.key_shifts})));
     }
     if (terms.queries) {
       vectors.push_back(
           named_vector(translated("key × distance"), row_of({terms.distances, {}, terms.queries})));
+    }
+    if (typed) {
+      vectors.push_back(named_vector(
+          translated("query × type"),
+          row_of({terms.distances, {}, {}, {}, terms.segments, terms.segment_shifts})));
     }
     show_vectors(std::move(vectors), to_);
   }

@@ -193,7 +193,10 @@ class LayerPass {
     const Tensor h = normed(weights_.before_attention, x);
     Tensor y = x;
     if (options_.keeps_read != nullptr) *options_.keeps_read = h;
-    if (options_.inside) step_.keys_from = options_.keys_from;
+    if (options_.inside) {
+      step_.keys_from = options_.keys_from;
+      step_.types = options_.types;
+    }
     if (weights_.mixes_tokens()) {
       const Tensor beside = weights_.augmented
                                 ? sum(x, weights_.augmented->of(h, spec_.self.eps, threads_), threads_)
@@ -307,7 +310,7 @@ class LayerPass {
       const bool has_global = self && weights_.global && !options_.global.empty();
       if (has_global) add_global(states, request);
       if (self && weights_.distances) {
-        request.mask.bias = disentangled_bias(*weights_.distances, request);
+        request.mask.bias = disentangled_bias(*weights_.distances, request, options_.types);
       } else if (self && spec_.rounded_alibi) {
         request.mask.bias = alibi_rounding(request);
       }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -198,6 +199,8 @@ struct StepOptions {
   Tensor layer_input = {};  ///< what the layer reads of the tokens [..,L,P]
   /// Positions of the tokens that see all others and are seen by all.
   std::vector<std::size_t> global = {};
+  /// Types of the tokens [L], which DisentangledTerms::segments are for; empty = they have none.
+  std::vector<std::int64_t> types = {};
   /// State of the mixer before x, which becomes that after x; null = x is the whole text.
   MixerState* mixer_state = nullptr;
   /// Takes the self-attention's weights some rows [1,H,count,L] at a time, in place of a whole map.
@@ -215,6 +218,7 @@ struct LayerStep {
   AttentionResult self, cross;
   std::vector<std::size_t> self_off;  ///< heads of the self-attention whose outputs are zeros
   Tensor keys_from;                   ///< as in StepOptions; with StepOptions::inside
+  std::vector<std::int64_t> types;    ///< likewise
   Tensor mixed;                       ///< [..,L,D], what the mixer makes; with StepOptions::inside
   /// What mixes tokens, cross-attention, feed-forward, convolution and layer input, if they are
   /// there; with StepOptions::inside.

@@ -126,7 +126,7 @@ class LayerBack {
       if (name == "gate") rows.gate = std::move(gradient);
       if (name == "bias" && self && weights_.distances) rows.bias = std::move(gradient);
     }
-    if (rows.bias) add_disentangled_back(*weights_.distances, request, rows);
+    if (rows.bias) add_disentangled_back(*weights_.distances, request, options_.types, rows);
     if (self) {
       all_.heads = heads;
       all_.query = rows.query;

@@ -73,7 +73,7 @@ enum class FusedLayout { side_by_side, each_head, each_group, four_parts };
   X(query_bias) X(value_bias) X(second_convolution) X(probe) X(pooling_in) X(pooling_output) X(pooling_norm) \
   X(pooling_up) X(pooling_down) X(pooled_norm) X(contacts) \
   X(merging) X(merging_norm) X(cosine_scale) X(distance_up) X(distance_down) \
-  X(global_query) X(global_key) X(global_value) \
+  X(global_query) X(global_key) X(global_value) X(distance_bias) X(segments) X(segment_bias) \
   X(stream_router) X(stream_router_norm) X(stream_prediction) X(stream_correction) X(stream_scale) \
   X(stream_in) X(stream_out) X(augmented_left) X(augmented_right) X(augmented_norm)
 // clang-format on
@@ -200,6 +200,10 @@ struct ModelDisentangled {
   bool content_to_position = false, position_to_content = false;
   bool shared = false;  ///< distances are projected as contents are
   bool normed = false;  ///< a norm goes before the projection
+  /// In place of a table distances are sines and cosines of their size, up to `clamp` if it is not
+  /// 0, queries have a bias for each term, and types of tokens have terms of their own (XLNet).
+  bool sinusoidal = false;
+  std::size_t clamp = 0;
 };
 
 /// The names of the tensors of the head that gives logits, of several the first that is there. A
@@ -286,6 +290,7 @@ struct Architecture {
   std::optional<double> clip;           ///< largest size of queries, keys and values
   bool stored_transposed = false;       ///< matrices are [in,out]
   bool experts_transposed = false;      ///< those of experts are [in,out]
+  bool heads_apart = false;             ///< those of attentions are [in,H,d], or [out,H,d]
   bool turned_back = false;             ///< rotations go the other way round
   bool rows_in_pairs = false;  ///< rows of queries and keys: those turned together are neighbours
   FusedLayout fused = FusedLayout::side_by_side;
@@ -337,6 +342,18 @@ struct Architecture {
   bool is_part = false;               ///< the language part of a model of several parts
   std::vector<std::string> warnings;  ///< of the configuration, for reports
 
+  /// Whether a matrix is stored with an axis for the heads.
+  bool has_heads_apart(WeightPurpose purpose) const noexcept {
+    using enum WeightPurpose;
+    return heads_apart && (purpose == query || purpose == key || purpose == value ||
+                           purpose == relative_key || purpose == output);
+  }
+  /// Whether a layer's matrix is stored [in,out].
+  bool stores_transposed(WeightPurpose purpose) const noexcept {
+    return has_heads_apart(purpose) ? purpose != WeightPurpose::output : stored_transposed;
+  }
+  /// Whether scores have terms for types of tokens, which need no table then.
+  bool compares_types() const noexcept { return disentangled && disentangled->sinusoidal; }
   bool encoder_decoder() const noexcept { return stacks.size() == 2; }
   /// Whether a stack reads a picture or a sound in place of tokens.
   bool senses(const ModelStack& stack) const noexcept {

@@ -344,7 +344,12 @@ StoredMatrix CheckpointWeights::matrix(const std::string& name, bool transposed)
   RawArray array = raw(name);
   StoredMatrix matrix;
   if (!array.make_row) {
-    matrix = StoredMatrix(stored(name), transposed);
+    Tensor whole = stored(name);
+    if (whole.rank() > 2) {
+      const std::size_t lines = whole.shape()[0];
+      whole = whole.reshaped({lines, whole.size() / lines});
+    }
+    matrix = StoredMatrix(std::move(whole), transposed);
   } else if (transposed) {
     matrix = StoredMatrix(read(name), true);  // rows of [in,out] are not rows of W
   } else {

@@ -62,7 +62,8 @@ class CheckpointWeights {
   /// The tensor as it is stored if its elements are floating-point numbers, perhaps narrow and not
   /// aligned; else as read() gives it.
   Tensor stored(const std::string& name) const;
-  /// The matrix as it is stored, [out,in], or [in,out] if `transposed`.
+  /// The matrix as it is stored, [out,in], or [in,out] if `transposed`; axes behind the first count
+  /// as one.
   StoredMatrix matrix(const std::string& name, bool transposed = false) const;
   /// Matrix `number` of a tensor of matrices, each as matrix() gives it.
   StoredMatrix matrix_of(const std::string& name, std::size_t number, bool transposed) const;

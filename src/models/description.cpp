@@ -34,7 +34,13 @@ struct Fact {
 };
 
 // "terms with contents, distances up to 512 in 256 buckets on either side"
-std::string terms_text(const DistanceRows& distances) {
+std::string terms_text(const ModelDisentangled& terms) {
+  const DistanceRows& distances = terms.distances;
+  if (terms.sinusoidal) {
+    return terms.clamp == 0
+               ? translated("terms with contents, sinusoidal distances")
+               : translated("terms with contents, sinusoidal distances up to {1}", terms.clamp);
+  }
   return distances.buckets == 0
              ? translated("terms with contents, distances up to {1}", distances.max_distance)
              : translated("terms with contents, distances up to {1} in {2} buckets on either side",
@@ -57,13 +63,13 @@ std::string positions_text(const Architecture& model, const CheckpointWeights& w
       if (model.stacks.front().names.contains(WeightPurpose::patch_bias)) {
         return translated("relative, by distances of patches in rows and columns");
       }
-      return model.disentangled ? terms_text(model.disentangled->distances) : translated("none");
+      return model.disentangled ? terms_text(*model.disentangled) : translated("none");
     case ModelPositions::learned:
       // MPNet has both.
       return translated("learned") + longest() +
              (model.stacks.front().names.contains(WeightPurpose::buckets) ? "; " + in_buckets()
                                                                           : "") +
-             (model.disentangled ? "; " + terms_text(model.disentangled->distances) : "");
+             (model.disentangled ? "; " + terms_text(*model.disentangled) : "");
     case ModelPositions::sinusoidal:
     case ModelPositions::sinusoidal_closed:
       return translated("sinusoidal") + longest();

@@ -139,7 +139,9 @@ constexpr auto disentangled_fields = std::to_array<RowField<RowDisentangled>>(
      {"terms_keys", put<&RowDisentangled::terms_keys>},
      {"buckets_keys", put<&RowDisentangled::buckets_keys>},
      {"distance_keys", put<&RowDisentangled::distance_keys>},
-     {"norm_keys", put<&RowDisentangled::norm_keys>}});
+     {"norm_keys", put<&RowDisentangled::norm_keys>},
+     {"sinusoidal", put<&RowDisentangled::sinusoidal>},
+     {"clamp", put<&RowDisentangled::clamp>, Keys::listed}});
 
 // Whether the shares of the experts that are chosen sum to 1.
 void read_normalised(RowExperts& to, const Given& from) {
@@ -410,6 +412,7 @@ constexpr auto architecture_fields = std::to_array<RowField<Architecture>>(
      {"projects_terms", put<&Architecture::projects_terms>},
      {"stored", read_stored<&Architecture::stored_transposed>},
      {"experts_stored", read_stored<&Architecture::experts_transposed>},
+     {"heads_apart", put<&Architecture::heads_apart>},
      {"turned_back", put<&Architecture::turned_back>},
      {"rows_in_pairs", put<&Architecture::rows_in_pairs>},
      {"fused", put<&Architecture::fused>},

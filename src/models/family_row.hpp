@@ -66,6 +66,8 @@ struct RowDisentangled {
   std::vector<std::string> buckets_keys;   ///< the number of buckets on either side
   std::vector<std::string> distance_keys;  ///< the largest distance; less than 1 = the longest text
   std::vector<std::string> norm_keys;      ///< what is done to the table: none or layer_norm
+  bool sinusoidal = false;
+  double clamp = -1;  ///< largest distance; not positive = none
 };
 
 struct RowExperts : ExpertRules {

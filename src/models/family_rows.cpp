@@ -53,7 +53,6 @@ struct Refused {
 };
 constexpr std::array<Refused, 4> refused_families{{
     {"dbrx", to_translate("their feed-forwards choose among experts")},
-    {"xlnet", to_translate("their scores have terms between contents and positions")},
     {"mamba", to_translate("their layers have no attention")},
     {"mamba2", to_translate("their layers have no attention")},
 }};

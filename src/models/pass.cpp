@@ -307,9 +307,7 @@ std::vector<Tensor> embedded_samples(const ModelPass& pass, const ModelStack& st
   }
   const auto& ids = texts.read_by(stack);
   for (std::size_t b = states.size(); b < ids.size(); ++b) {
-    static const std::vector<std::int64_t> none;
-    const bool typed = !stack.crosses && !texts.types.empty();
-    states.push_back(embed(own.embedding, ids[b], typed ? texts.types[b] : none, own.options));
+    states.push_back(embed(own.embedding, ids[b], texts.types_read_by(stack, b), own.options));
   }
   return states;
 }
@@ -365,6 +363,7 @@ class StackPass {
       if (kept) options.keeps_read = &kept_[n][sample];
       options.global =
           global_positions(pass_.model, pass_.texts.read_by(stack_)[sample], pass_.texts.place);
+      options.types = pass_.texts.types_read_by(stack_, sample);
       if (of) options.keys_from = kept_.at(*of)[sample];
       if (!inputs_.empty()) options.layer_input = layer_part(own_.layer_tokens, inputs_[sample], n);
       LayerStep done = step(layer, x, memory_.empty() ? Tensor() : memory_[sample], options);

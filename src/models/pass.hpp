@@ -113,7 +113,17 @@ struct ModelTexts {
   const std::vector<std::vector<std::int64_t>>& read_by(ModelPlace::Stack stack) const noexcept {
     return stack == ModelPlace::Stack::decoder ? decoder_ids : ids;
   }
+  /// Types of the tokens of a sample that the stack reads; empty if they have none.
+  const std::vector<std::int64_t>& types_read_by(const ModelStack& stack,
+                                                 std::size_t sample) const noexcept {
+    static const std::vector<std::int64_t> none;
+    return stack.crosses || types.empty() ? none : types[sample];
+  }
 };
+
+/// Takes the types of tokens away from texts that are read in the place of others, whose types they
+/// had. They stay where the model compares types and the texts have the others' lengths.
+void take_types_away(const Architecture& model, ModelTexts& texts);
 
 /// The length of the longest sample.
 std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) noexcept;

@@ -153,7 +153,7 @@ std::vector<PassChange> patched(const ModelPass& pass, const std::vector<PassCha
   // Each sample's decoder reads its own text over the same encoded one.
   ModelTexts source = texts;
   source.ids.assign(model.encoder_decoder() ? texts.ids.size() : 1, patch.ids);
-  source.types.clear();
+  take_types_away(model, source);
   source.captions.clear();
   source.place = "/patch";
   PassObserver taking;

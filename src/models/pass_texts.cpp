@@ -23,6 +23,14 @@ ModelTexts ModelTexts::of_sample(std::size_t sample) const {
   return one;
 }
 
+void take_types_away(const Architecture& model, ModelTexts& texts) {
+  texts.types.resize(std::min(texts.types.size(), texts.ids.size()));
+  const bool fit = model.compares_types() &&
+                   std::ranges::equal(texts.ids, texts.types, {}, &std::vector<std::int64_t>::size,
+                                      &std::vector<std::int64_t>::size);
+  if (!fit) texts.types.clear();
+}
+
 std::size_t longest_of(const std::vector<std::vector<std::int64_t>>& samples) noexcept {
   std::size_t longest = 0;
   for (const auto& ids : samples) longest = std::max(longest, ids.size());

@@ -436,6 +436,12 @@ void read_disentangled(const ConfigurationReader& reader, Architecture& model) {
   if (!reader.row().disentangled) return;
   const RowDisentangled& row = *reader.row().disentangled;
   ModelDisentangled own;
+  if (row.sinusoidal) {
+    own.content_to_position = own.sinusoidal = true;
+    own.clamp = row.clamp > 0 ? size_of_number(row.clamp) : 0;
+    model.disentangled = own;
+    return;
+  }
   for (const std::string& name : joined_names(reader, row.terms_keys)) {
     if (name != "c2p" && name != "p2c") {
       refuse_key(*reader.listed(row.terms_keys),

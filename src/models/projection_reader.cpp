@@ -16,6 +16,10 @@ AttentionWeights ProjectionReader::self(std::size_t n) const {
   AttentionWeights own = weights_.has(query_key_value, n)
                              ? fused_projections(n)
                              : projections(query, key, value, output, n);
+  if (model_.heads_apart) {
+    const Tensor bias = weights_.find(query_bias, n, "weight");
+    own.query.bias = bias.reshaped({bias.size()});
+  }
   if (model_.gated_queries) split_gate(own);
   if (weights_.has(attention_gate, n)) own.gate = weights_.linear(attention_gate, n);
   if (model_.value_norms_bare) own.value_norm = Norm{{}, {}, model_.norm};

@@ -10,6 +10,7 @@
 
 #include "attention/linear.hpp"
 #include "attention/positions.hpp"
+#include "models/distance_terms.hpp"
 #include "models/pass.hpp"
 #include "models/projection_reader.hpp"
 #include "models/vision.hpp"
@@ -31,7 +32,7 @@ class StackReader {
  public:
   StackReader(const Architecture& model, const CheckpointWeights& checkpoint,
               const ModelStack& stack, const std::string& prefix, const ModelOptions& options,
-              const std::optional<PatchGrid>& grid)
+              const std::optional<PatchGrid>& grid, std::size_t longest)
       : model_(model),
         checkpoint_(checkpoint),
         stack_(stack),
@@ -39,7 +40,7 @@ class StackReader {
         weights_(checkpoint, model, stack, prefix),
         projections_(model, stack, weights_),
         grid_(grid),
-        distance_table_(distance_table()) {}
+        distances_(model, weights_, longest, options.threads) {}
 
   Embedding embedding() const {
     Embedding own;
@@ -109,7 +110,7 @@ class StackReader {
       weights.global = {weights_.linear(global_query, n), weights_.linear(global_key, n),
                         weights_.linear(global_value, n)};
     }
-    if (model_.disentangled) weights.distances = distances(n, weights.self);
+    if (model_.disentangled) weights.distances = distances_.of_layer(n, weights.self);
     weights.self.clip = model_.clip;
     if (model_.whole_width_norms) {
       for (AttentionWeights* attention : {&weights.self, &weights.cross}) {
@@ -290,32 +291,6 @@ class StackReader {
   Tensor table_of_biases(WeightPurpose purpose, std::size_t n) const {
     const Tensor of_all = weights_.find(purpose, std::nullopt, "weight");
     return of_all ? of_all : weights_.find(purpose, n, "weight");
-  }
-
-  // One row for each distance that has its own, float64 [2·span,D].
-  Tensor distance_table() const {
-    if (!model_.disentangled) return {};
-    Tensor rows =
-        weights_.find(WeightPurpose::relative, std::nullopt, "weight").converted(DType::float64);
-    const auto normed = norm(WeightPurpose::relative_norm, std::nullopt);
-    if (!model_.disentangled->normed || !normed) return rows;
-    return apply(*normed, rows, model_.eps, options_.threads);
-  }
-
-  DisentangledTerms distances(std::size_t n, const AttentionWeights& contents) const {
-    const ModelDisentangled& rule = *model_.disentangled;
-    const auto projected = [&](WeightPurpose purpose, const StoredLinear& shared) {
-      return apply(rule.shared ? shared : weights_.linear(purpose, n), distance_table_,
-                   options_.threads);
-    };
-    DisentangledTerms own{rule.distances, {}, {}};
-    if (rule.content_to_position) {
-      own.keys = projected(WeightPurpose::relative_key, contents.key);
-    }
-    if (rule.position_to_content) {
-      own.queries = projected(WeightPurpose::relative_query, contents.query);
-    }
-    return own;
   }
 
   // The norm of heads; weights of each head stand in one matrix or in tensors of their own.
@@ -551,7 +526,7 @@ class StackReader {
   StackWeights weights_;
   ProjectionReader projections_;
   std::optional<PatchGrid> grid_;  // of a picture
-  Tensor distance_table_;
+  DistanceTermsReader distances_;
 };
 
 /// Readers of the stages of a stack, each with its own sizes and grid.
@@ -570,7 +545,7 @@ void read_by_stages(const ModelPass& pass, const ModelStack& stack, Stack& own) 
     const Architecture& sizes = readers->sizes.emplace_back(pass.model.at(layer));
     readers->stages.emplace_back(sizes, pass.weights, stack, find_prefix(pass.weights, pass.model),
                                  pass.options,
-                                 grid ? std::optional(grid_at(*grid, layer)) : std::nullopt);
+                                 grid ? std::optional(grid_at(*grid, layer)) : std::nullopt, 0);
   }
   const std::vector<ModelLayer>& layers = stack.layers;
   own.layer = [readers, &layers](std::size_t n) { return readers->of(layers[n]).layer(n); };
@@ -586,7 +561,7 @@ Stack read_stack(const ModelPass& pass, const ModelStack& stack) {
   const ModelOptions& options = pass.options;
   const auto reader = std::make_shared<const StackReader>(
       pass.model.of(stack), pass.weights, stack, find_prefix(pass.weights, pass.model), options,
-      grid_of_pictures(pass.model, pass.texts));
+      grid_of_pictures(pass.model, pass.texts), longest_of(pass.texts.read_by(stack)));
   Stack own;
   own.embedding = reader->embedding();
   own.layer_tokens = reader->layer_tokens();

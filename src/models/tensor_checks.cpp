@@ -57,11 +57,15 @@ Shape TensorChecks::matrix(WeightPurpose purpose, LayerNumber layer, std::size_t
   const auto name = names_.found(purpose, layer, "weight");
   if (!name) missing(purpose, layer);
   Shape shape = weights_.shape(*name);
-  if (shape.size() == 2 && layer && model_.stored_transposed) std::swap(shape[0], shape[1]);
+  const bool turned = layer && model_.stores_transposed(purpose);
+  if (layer && model_.has_heads_apart(purpose)) {
+    expect_shape(weights_, *name, {turned ? columns : rows, model_.heads, model_.head_width});
+    shape = {shape[0], shape[1] * shape[2]};
+  }
+  if (shape.size() == 2 && turned) std::swap(shape[0], shape[1]);
   const bool fits = shape.size() == 2 && (rows == 0 || shape[0] == rows) &&
                     (columns == 0 || shape[1] == columns) && shape[0] > 0 && shape[1] > 0;
   if (!fits) {
-    const bool turned = layer && model_.stored_transposed;
     refuse_shape(weights_, *name, weights_.shape(*name),
                  turned ? Shape{columns, rows} : Shape{rows, columns});
   }

@@ -45,8 +45,8 @@ std::vector<std::string> spellings(const std::string& name, std::string_view par
 
 // Parts that the classes of whole models have beside the head that gives logits.
 bool is_side_part(std::string_view name) {
-  constexpr std::array<std::string_view, 4> parts{"pooler.", "seq_relationship.", "sop_classifier.",
-                                                  "mask_token"};
+  constexpr std::array<std::string_view, 5> parts{"pooler.", "seq_relationship.", "sop_classifier.",
+                                                  "mask_token", "mask_emb"};
   return std::ranges::any_of(parts,
                              [&](std::string_view part) { return name.find(part) != name.npos; });
 }
@@ -125,11 +125,11 @@ StoredLinear StackWeights::linear(WeightPurpose purpose, std::size_t layer) cons
                       weights_.place(), suggestion(wanted, known));
   }
   const Shape& shape = weights_.shape(*weight);
-  if (shape.size() != 2) {
+  if (shape.size() != (model_.has_heads_apart(purpose) ? 3 : 2)) {
     throw input_error(translated("{1} {2} is not a matrix", *weight, text(shape)), weights_.place(),
                       translated("the weights do not fit the configuration"));
   }
-  const StoredLinear own(weights_.matrix(*weight, model_.stored_transposed),
+  const StoredLinear own(weights_.matrix(*weight, model_.stores_transposed(purpose)),
                          find(purpose, layer, "bias"));
   const auto factor = model_.factors.find(purpose);
   return factor == model_.factors.end() ? own

@@ -69,7 +69,7 @@ class StackCheck : FeedForwardChecks {
       matrix(WeightPurpose::contacts, std::nullopt, 1, stack_.layers.size() * model_.heads);
     }
     input_convolution();
-    if (model_.disentangled) {
+    if (model_.disentangled && !model_.disentangled->sinusoidal) {
       matrix(WeightPurpose::relative, std::nullopt, 2 * model_.disentangled->distances.span, width);
       if (model_.disentangled->normed) vector(WeightPurpose::relative_norm, std::nullopt, width);
     }
@@ -120,7 +120,16 @@ class StackCheck : FeedForwardChecks {
       if (stack_.names.contains(purpose)) matrix(purpose, n, heads, width);
     }
     vector(WeightPurpose::sinks, n, model_.heads);
-    vector(WeightPurpose::query_bias, n, heads);
+    if (model_.heads_apart) {
+      const std::size_t d = layer.head_width;
+      for (const WeightPurpose bias : {WeightPurpose::query_bias, WeightPurpose::distance_bias,
+                                       WeightPurpose::segment_bias}) {
+        tensor(bias, n, {model_.heads, d});
+      }
+      tensor(WeightPurpose::segments, n, {2, model_.heads, d});
+    } else {
+      vector(WeightPurpose::query_bias, n, heads);
+    }
     vector(WeightPurpose::value_bias, n, groups);
     disentangled(n);
   }

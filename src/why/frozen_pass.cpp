@@ -129,10 +129,9 @@ class Freezer {
   }
 
   void embed() {
-    static const std::vector<std::int64_t> none;
-    const bool typed = !own_.crosses && !text_.types.empty();
-    const EmbeddedTerms terms = embedded_terms(stack_.embedding, text_.read_by(own_).front(),
-                                               typed ? text_.types.front() : none, stack_.options);
+    const EmbeddedTerms terms =
+        embedded_terms(stack_.embedding, text_.read_by(own_).front(),
+                       text_.types_read_by(own_, 0), stack_.options);
     Tensor x;
     const auto add = [&](ModelPlace::Part part, const Tensor& term) {
       if (!term) return;

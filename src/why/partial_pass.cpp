@@ -69,7 +69,7 @@ std::vector<std::size_t> PartialPass::keep_both(const std::vector<std::int64_t>&
                                                 const DifferenceTokens& tokens) {
   ModelTexts other = text_;
   other.ids = {source};
-  other.types.clear();
+  take_types_away(model_, other);
   other.place = "/patch";
   const std::size_t own_length = text_.read_by(model_.stacks.back()).front().size(),
                     length = other.read_by(model_.stacks.back()).front().size();
@@ -197,7 +197,7 @@ Tensor PartialPass::attended(PatchedPart part, std::size_t n, std::size_t units,
   request.weights = false;
   if (request.gate) request.gate = repeated(request.gate, units);
   if (layers_[n].weights.distances) {
-    request.mask.bias = disentangled_bias(*layers_[n].weights.distances, request);
+    request.mask.bias = disentangled_bias(*layers_[n].weights.distances, request, types());
   }
   return attend(request).output;
 }
@@ -205,6 +205,7 @@ Tensor PartialPass::attended(PatchedPart part, std::size_t n, std::size_t units,
 StepOptions PartialPass::beside(std::size_t n, std::size_t batch, std::size_t first,
                                 std::size_t count) const {
   StepOptions options;
+  options.types = types();
   if (inputs_) {
     const Tensor input = layer_part(stack_.layer_tokens, inputs_, n);
     options.layer_input = repeated(rows_from(input, first, count), batch);

@@ -80,6 +80,10 @@ class PartialPass {
   /// Whether a layer has the part.
   bool has(PatchedPart part, std::size_t n) const;
 
+  /// Types of the text's tokens; empty if they have none.
+  const std::vector<std::int64_t>& types() const {
+    return text_.types_read_by(model_.stacks.back(), 0);
+  }
   /// What layer n reads beside its `batch` samples of `count` states, which begin at row `first`.
   StepOptions beside(std::size_t n, std::size_t batch, std::size_t first, std::size_t count) const;
   /// A layer of states [B,count,D] that begin at row `first` of the text. `changed`: keys and

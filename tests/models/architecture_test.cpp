@@ -561,6 +561,24 @@ TEST_CASE("errors of rotary positions name the object that the configuration has
         "  help:  the configuration is not complete");
 }
 
+TEST_CASE("XLNet's distances are sines and cosines, seen from both sides") {
+  const Architecture model = architecture_of(with_sizes("xlnet", R"("clamp_len": 3)"));
+  REQUIRE(model.disentangled);
+  CHECK(model.compares_types());
+  CHECK(model.disentangled->clamp == 3);
+  CHECK(model.score_terms == 1);
+  CHECK_FALSE(model.stacks[0].causal);
+  CHECK(architecture_of(with_sizes("xlnet", R"("clamp_len": -1)")).disentangled->clamp == 0);
+  CHECK(refusal_of(with_sizes("xlnet", R"("attn_type": "uni")")) ==
+        "\"attn_type\": \"uni\" is not supported\n"
+        "  where: /attn_type\n"
+        "  help:  the model would be computed as with \"bi\"");
+  CHECK(refusal_of(with_sizes("xlnet", R"("bi_data": true)")) ==
+        "\"bi_data\": true is not supported\n"
+        "  where: /bi_data\n"
+        "  help:  the model would be computed as with false");
+}
+
 TEST_CASE("text parts of models of pictures differ from the language models that they are like") {
   const auto width_of = [](const char* type) {
     return architecture_of(with_sizes(type)).stacks[0].layers[0].rotary->width;
@@ -760,9 +778,8 @@ TEST_CASE("what is not known or not computed is refused by its key") {
   CHECK(refusal_of(with_sizes("qwen2_audio_of_mine")).find("{\"like\": \"qwen2\"}") !=
         std::string::npos);
   CHECK(refusal_of(with_sizes("wholly_new")).find("{\"like\": \"llama\"}") != std::string::npos);
-  CHECK(refusal_of(with_sizes("xlnet")) ==
-        "models of the type \"xlnet\" are not computed: their scores have terms between contents "
-        "and positions\n"
+  CHECK(refusal_of(with_sizes("mamba")) ==
+        "models of the type \"mamba\" are not computed: their layers have no attention\n"
         "  where: /model_type\n"
         "  help:  choose another model");
   CHECK(refusal_of(with_sizes("bert", R"("position_embedding_type": "relative_key")")) ==

@@ -52,6 +52,8 @@ TEST_CASE("the description of a model tells what its family computes") {
             "layer norm, ε 1e-07", "gelu (exact)", "full", "tied to the token embeddings"},
            {"deberta_v2_apart", "learned, at most 24; terms with contents, distances up to 6",
             "layer norm, ε 1e-07", "gelu (exact)", "full", "tied to the token embeddings"},
+           {"xlnet_types_and_distances", "terms with contents, sinusoidal distances up to 4",
+            "layer norm, ε 1e-12", "gelu (exact)", "full", "tied to the token embeddings"},
            {"mistral_window", "rotary by halves, 8 of 8 columns, θ 10000, made for 64",
             "RMS norm, ε 1e-05", "silu", "causal, 2 of 2 layers with a window of 5 keys",
             "of its own"},

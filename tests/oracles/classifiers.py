@@ -29,7 +29,7 @@ ELSEWHERE = {
     "CTRLForSequenceClassification": "its head has the name of an encoder's",
 } | {name: "its head is a summary of the sequence" for name in (
     "XLMForSequenceClassification", "FlaubertForSequenceClassification", "XLMForMultipleChoice", "FlaubertForMultipleChoice")
-} | {name: "its head is of a class of its own" for name in ("XLMForQuestionAnsweringSimple", "FlaubertForQuestionAnsweringSimple")
+} | {name: "its head is of a class of its own" for name in ("XLMForQuestionAnsweringSimple", "FlaubertForQuestionAnsweringSimple", "XLNetForQuestionAnsweringSimple")
 }
 
 def classes():

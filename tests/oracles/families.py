@@ -249,6 +249,8 @@ FAMILIES = {
     **{name: ("masked", lambda d: dict(vocab_size=61, emb_dim=32, n_layers=3, n_heads=4, max_position_embeddings=64, gelu_activation=d(True, False),
                                        sinusoidal_embeddings=d(True, False), n_langs=d(1, 2), layer_norm_eps=d(1e-12, 1e-3)))
        for name in ("xlm", "flaubert")},
+    "xlnet": ("permuted", lambda d: dict(vocab_size=61, d_model=32, n_layer=3, n_head=d(2, 4), d_inner=40, ff_activation=d("gelu", "relu", "silu"), clamp_len=d(-1, -1, 3),
+                                         layer_norm_eps=d(1e-12, 1e-3), tie_word_embeddings=d(True, False), mem_len=d(None, 8), pad_token_id=5)),
     "longformer": ("masked", lambda d: bert(d, attention_window=d(4, 8, [4, 4, 4]), pad_token_id=1)),
     "blenderbot-small": ("both", lambda d: bart(d, decoder_start_token_id=d(1, 2))),
     "emu3_text_model": ("causal", lambda d: llama(d, attention_bias=d(True, False), mlp_bias=d(True, False), pad_token_id=0)),

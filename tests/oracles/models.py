@@ -25,9 +25,11 @@ GENERATED = 4
 BUFFERS = ("score_correction", "expert_bias", "layer_scalar")  # learned, though not by gradients
 CLASSES = {
     "masked": transformers.AutoModelForMaskedLM, "causal": transformers.AutoModelForCausalLM,
+    "permuted": transformers.AutoModelForCausalLM,  # sees both sides, and continues texts by other masks
     "both": transformers.AutoModelForSeq2SeqLM, "sound": transformers.AutoModelForSpeechSeq2Seq, "picture": transformers.AutoModel, "plain": transformers.AutoModel,
     "container": transformers.AutoModelForImageTextToText,
 }
+TYPED = ("xlnet",)  # types of tokens change the maps, and need no table
 STAGED = ("swin", "swinv2")  # the library hands over the windows of the last layer of each stage alone
 WHOLE = ("vit_mae", "whisper")  # tables that are not learned are in their files
 WIDE = ("dinov3_vit", "beit", "siglip2_vision_model")  # pictures that are no squares
@@ -85,7 +87,7 @@ def made_anew(read, attention):
     computed = {name for name, weight in read.named_parameters() if not weight.requires_grad and not is_learned(name)}
     computed |= {name for name, _ in read.named_buffers() if "inv_freq" in name}
     model.load_state_dict({name: weight for name, weight in read.state_dict().items() if name not in computed}, strict=False)
-    return model
+    return model.double()  # XLNet's parameters are single whatever the default is
 
 @contextlib.contextmanager
 def layers_of_stages(model):
@@ -107,11 +109,16 @@ def layers_of_stages(model):
     for hook in hooks:
         hook.remove()
 
+def types_of(family, ids):
+    """Three types of tokens by their places, of every other draw."""
+    return [[min(2, 3 * n // len(own)) for n in range(len(own))] for own in ids] if family in TYPED and ids[0][0] % 2 else None
+
 def inputs_of(family, kind, ids, pixels, config):
     if kind == "sound":
         return {"input_features": pixels}
     if kind != "picture":
-        return {"input_ids": ids}
+        types = types_of(family, ids.tolist())
+        return {"input_ids": ids} | ({"token_type_ids": torch.tensor(types)} if types else {})
     rows, columns = (side // config.patch_size for side in pixels.shape[2:])
     if family == "vit_mae":  # no patch is hidden, and none changes its place
         return {"pixel_values": pixels, "noise": torch.arange(rows * columns)[None] / (rows * columns)}
@@ -184,6 +191,8 @@ def hold(family, draw, rng, folder, options):
     ids = [[rng.randrange(4, 54) for _ in range(11)]]
     decoder_ids = [[2] + [rng.randrange(4, 54) for _ in range(6)]]
     document, flags, shown = {"model": ".", "token_ids": ids, "dtype": "float64"}, ["--stages"], None
+    if types := types_of(family, ids):
+        document["token_types"] = types
     if kind in ("sound", "picture"):
         size = (rng.choice([8, 16, 24]), rng.choice([12, 16])) if family in WIDE else (16, 16)
         shown, members = sensed(kind, options, np.random.default_rng(draw), size, folder, folder)

@@ -136,6 +136,8 @@ FAMILIES = {
     "deberta_v2_convolution": ("deberta-v2", "masked", ENCODER | dict(
         num_hidden_layers=2, relative_attention=True, pos_att_type=["c2p", "p2c"], position_buckets=4, embedding_size=8, type_vocab_size=2,
         conv_kernel_size=3, conv_act="gelu")),
+    "xlnet_types_and_distances": ("xlnet", "permuted", dict(
+        vocab_size=20, d_model=16, n_layer=2, n_head=4, d_inner=24, clamp_len=4, pad_token_id=5)),
     "marian_two_vocabularies": ("marian", "both", dict(
         vocab_size=20, decoder_vocab_size=18, share_encoder_decoder_embeddings=False, d_model=16, encoder_layers=1, decoder_layers=1,
         encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=32,
@@ -181,6 +183,8 @@ def family(folder, row):
     shown, members = None, {"token_ids": ids, "logits": True}
     if size:
         shown, members = models.sensed(kind, options, np.random.default_rng(1), size[0], folder, folder + "/checkpoint")
+    if types := models.types_of(name, ids):
+        members["token_types"] = types
     tensors, _ = models.wanted(name, kind, folder + "/checkpoint", torch.tensor(ids), torch.tensor(decoder_ids), shown)
     # Marian's table of sines holds single numbers there.
     dtype = "float32" if name == "marian" else "float64"
