@@ -47,6 +47,13 @@ constexpr const char* bailing_words =
 constexpr const char* exaone_moe_words = CONTRACTIONS
     "|" WORD_START R"((?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?)"
     R"(|\s*[\r\n]|\s+(?!\S)|\s+)";
+constexpr const char* jais2_words =
+    CONTRACTIONS "|" WORD_START R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
+    R"(|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S))"
+    R"(|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s)";
+constexpr const char* youtu_words =
+    WORD_START UPPER "*" LOWER "+" CONTRACTIONS "?|" WORD_START UPPER "+" LOWER "*" CONTRACTIONS
+                     R"(?|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES;
 constexpr const char* ufakzeka_words =
     WORD_START R"(\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" SPACES;
 constexpr const char* kimi_words =
@@ -54,6 +61,15 @@ constexpr const char* kimi_words =
     R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?)"
     R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)"
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" SPACES;
+// Words of DeepSeek V3 up to the punctuation.
+#define DEEPSEEK3                                                    \
+  R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|)"             \
+  R"([^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+)"
+constexpr const char* deepseek3_words = DEEPSEEK3 R"([\r\n]*|)" SPACES;
+constexpr const char* spark_words = DEEPSEEK3 R"(|[\r\n]|\s+(?!\S)|\s+)";
+constexpr const char* up_to_three_digits = R"(\p{N}{1,3})";
+// Groups of three from the right.
+constexpr const char* thousands = R"(\d{1,3}(?=(?:\d{3})*(?!\d)))";
 constexpr const char* digit = R"(\p{N})";
 constexpr const char* three_digits = "[0-9][0-9][0-9]";
 constexpr const char* bloom_words = " ?[^(\\s|.,!?\u2026\u3002\uFF0C\u3001\u0964\u06D4\u060C)]+";
@@ -77,6 +93,11 @@ constexpr const char* deepseek_marks =
     "\\s?[!-/:-~\uFF01-\uFF0F\uFF1A-\uFF5E\u2018-\u201F\u3000-\u3002]+";
 constexpr const char* east_asian_words = "[\u4E00-\u9FA5\u0800-\u4E00\uAC00-\uD7FF]+";
 constexpr const char* chinese_and_kana_words = "[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+";
+// Korean, the punctuation of Chinese, its phonetic letters, then the same.
+constexpr const char* scripts_of_youtu =
+    "[\uAC00-\uD7A3\u3131-\u318E]+"
+    "|[\uFF01\u2026\u201C\u201D\u2018\u2019\u2014\uFF1A\uFF1B\uFF0C\u3001-\u303F\uFE30-\uFE4F]+"
+    "|[\u3105-\u312F]+|[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+";
 
 /// Meanings of the names in llama.cpp's list (llama_vocab::impl::load in src/llama-vocab.cpp).
 struct Pre {
@@ -98,7 +119,7 @@ const std::vector<Pre>& pre_table() {
        true,
        true},
       {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, {llama3_words}},
-      {{"qwen2", "deepseek-r1-qwen", "kormo", "megrez", "stablelm2", "hunyuan", "grok-2",
+      {{"qwen2", "deepseek-r1-qwen", "kormo", "f2llmv2", "megrez", "stablelm2", "hunyuan", "grok-2",
         "solar-open"},
        {qwen2_words}},
       {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b",
@@ -126,14 +147,31 @@ const std::vector<Pre>& pre_table() {
       {{"deepseek-llm"},
        {"[\r\n]", cased_words, deepseek_marks, R"(\s+$)", east_asian_words, R"(\p{N}+)"}},
       {{"deepseek-coder"}, {"[\r\n]", R"(\s?\p{L}+)", R"(\s?\p{P}+)", east_asian_words, digit}},
-      {{"deepseek-v3", "hunyuan-dense"},
-       {R"(\p{N}{1,3})", chinese_and_kana_words,
-        R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
-        R"(| ?[\p{P}\p{S}]+[\r\n]*|)" SPACES}},
+      {{"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"},
+       {up_to_three_digits, chinese_and_kana_words, deepseek3_words}},
+      {{"spark2_5"}, {up_to_three_digits, chinese_and_kana_words, spark_words, digit}},
+      {{"minicpm5"}, {up_to_three_digits, llama3_words}, true},
+      {{"youtu"}, {scripts_of_youtu, youtu_words}, true},
+      {{"jais-2"}, {jais2_words}},
+      {{"superbpe"}, {R"(\p{N}+)", thousands}},
       {{"default"}, {R"([\p{P}\$\+<=>\^~\|]+)", gpt2_words, R"(\p{N}+)", three_digits}}};
   return table;
 }
 
+/// Names of the same list whose words are not computed, and why.
+struct UnreadPre {
+  std::string_view name, reason;
+};
+constexpr std::string_view not_by_bytes =
+    to_translate("its tokens are letters, not bytes, and are not merged word by word");
+constexpr auto unread_pres = std::to_array<UnreadPre>(
+    {{"gemma4", not_by_bytes},
+     {"granite-embed-multi-311m", not_by_bytes},
+     {"sarvam-moe", not_by_bytes},
+     {"whitespace", not_by_bytes},
+     {"afmoe", to_translate("its numbers are cut by a rule that is no pattern")}});
+
+#undef DEEPSEEK3
 #undef CONTRACTIONS
 #undef SPACES
 #undef UPPER
@@ -147,6 +185,14 @@ const Pre& pre_of(std::string_view name) {
       if (own == name) return pre;
       known.push_back(own);
     }
+  }
+  for (const UnreadPre& unread : unread_pres) {
+    if (unread.name != name) continue;
+    throw input_error(translated("words of the kind {1} are not read: {2}", in_quotes(name),
+                                 translated(unread.reason)),
+                      "tokenizer.ggml.pre",
+                      translated("name the model's own folder with its tokenizer.json, or give "
+                                 "token ids"));
   }
   throw input_error(translated("words of the kind {1} are not known", in_quotes(name)),
                     "tokenizer.ggml.pre", suggestion(name, known));

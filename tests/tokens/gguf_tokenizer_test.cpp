@@ -128,6 +128,13 @@ TEST_CASE("words of byte-level BPE are those that the names of llama.cpp stand f
            {"falcon", "I|'|LL| we|'|ve| |123|45| xY|,| |(|ok|)...|\n|\n|END"},
            {"deepseek-llm", "I|'|LL| we|'|ve| |12345| xY|,| (|ok|)...|\n|\n|END"},
            {"deepseek-v3", "I|'LL| we|'ve| |123|45| xY|,| (|ok|)...\n\n|END"},
+           {"f2llmv2", "I|'LL| we|'ve| |1|2|3|4|5| xY|,| (|ok|)...\n\n|END"},
+           {"joyai-llm", "I|'LL| we|'ve| |123|45| xY|,| (|ok|)...\n\n|END"},
+           {"spark2_5", "I|'LL| we|'ve| |1|2|3|4|5| xY|,| (|ok|)...|\n|\n|END"},
+           {"minicpm5", "I|'LL| we|'ve| |123|45| xY|,| (|ok|)...\n\n|END"},
+           {"youtu", "I'LL| we've| |1|2|3|4|5| x|Y|,| (|ok|)...\n\n|END"},
+           {"jais-2", "I|'LL| we|'ve| |123|45| xY|,| (|ok|)...\n\n|END"},
+           {"superbpe", "I'LL we've |12|345| xY, (ok)...\n\nEND"},
            {"", "I|'|LL| we|'|ve| |123|45| xY|,| |(|ok|)...|\n|\n|END"}}) {
     const std::string pre = name;  // clang captures no structured binding
     CAPTURE(pre);
@@ -144,6 +151,21 @@ TEST_CASE("every name of the list of words is read") {
   CHECK(error_from([] { byte_pairs("gpt-22").tokenizer(); }) ==
         "words of the kind \"gpt-22\" are not known\n  where: tokenizer.ggml.pre\n"
         "  help:  did you mean \"gpt-2\"?");
+  CHECK(error_from([] { byte_pairs("gemma4").tokenizer(); }) ==
+        "words of the kind \"gemma4\" are not read: its tokens are letters, not bytes, and are not "
+        "merged word by word\n  where: tokenizer.ggml.pre\n"
+        "  help:  name the model's own folder with its tokenizer.json, or give token ids");
+  CHECK(error_from([] { byte_pairs("afmoe").tokenizer(); }) ==
+        "words of the kind \"afmoe\" are not read: its numbers are cut by a rule that is no "
+        "pattern\n  where: tokenizer.ggml.pre\n"
+        "  help:  name the model's own folder with its tokenizer.json, or give token ids");
+}
+
+TEST_CASE("spaces are halved again and again by Jais 2, and scripts are cut apart by Youtu") {
+  CHECK(words(byte_pairs("jais-2").tokenizer(), "a" + std::string(11, ' ') + "b") ==
+        "a|        |  | b");
+  CHECK(words(byte_pairs("youtu").tokenizer(), "a\u4E2D\uAC00b") == "a|\u4E2D|\uAC00|b");
+  CHECK(words(byte_pairs("superbpe").tokenizer(), "1234567 12") == "1|234|567| |12");
 }
 
 TEST_CASE("special tokens are put around texts as the keys of a GGUF file say") {
