@@ -573,10 +573,11 @@ ReadMask read_mask(const MaskSource& source, DType dtype, TensorSource& tensors,
   return result;
 }
 
-std::string mask_text(const Mask& mask) {
+std::string mask_text(const Mask& mask, bool of_patches) {
   std::string text;
   for (const Part& part : parts) {
-    const std::string words = part.words(mask);
+    const bool windows = of_patches && mask.documents && part.part.name == "documents";
+    const std::string words = windows ? translated("windows of patches") : part.words(mask);
     if (!words.empty()) text += (text.empty() ? "" : translated(", ")) + words;
   }
   return text;

@@ -408,7 +408,8 @@ void KindRun::take(AttentionMap map, std::size_t at) {
   drawn.map = std::move(map);
   ReportedWeights& reported = report_.weights[at];
   reported.name = drawn.map.tensor;
-  reported.mask = mask_text(attention.mask);
+  const ModelRequest* const model = model_of(plan_);
+  reported.mask = mask_text(attention.mask, model != nullptr && model->folder->architecture.vision);
   reported.query_labels = Labels::of_sample(attention.labels.query, options_.sample);
   reported.queries = attention.geometry.queries;
   reported.keys = attention.geometry.keys;

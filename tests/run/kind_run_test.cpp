@@ -39,6 +39,21 @@ TEST_CASE("a tensor that a model's result has not is refused before the model is
   CHECK(computed > 0);
 }
 
+TEST_CASE("reports call the masks of a model with windows of patches what they are") {
+  const TemporaryFolder folder;
+  attn::RunOptions options;
+  options.document.input = std::filesystem::path(ATTN_TEST_DATA) / "models" / "pictures" /
+                           "swin_shifted_windows" / "input.json";
+  options.out = folder / "out";
+  options.plots = {};
+  attn::RunOutcome outcome;
+  outcome.reports = attn::run(options).reports;
+  const std::string text = attn::report_text(outcome, 100);
+  CAPTURE(text);
+  CHECK(text.find("Mask: windows of patches; 192 of 256 weights hidden (75.0 %)") != std::string::npos);
+  CHECK(text.find("documents") == std::string::npos);
+}
+
 TEST_CASE(
     "weights that a bias makes 0 are counted beside the hidden ones, once, with what to write") {
   const DocumentResult result = run_document(
