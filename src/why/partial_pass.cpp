@@ -223,6 +223,7 @@ Tensor PartialPass::stepped(std::size_t n, const Tensor& states, std::size_t fir
   StepOptions own = beside(n, batch, first, states.shape()[1]);
   options.layer_input = std::move(own.layer_input);
   options.keys_from = std::move(own.keys_from);
+  options.types = std::move(own.types);
   if (shares_keys_) options.keeps_read = &read_[n];
   KeyValueCache cache;
   if (first > 0) {

@@ -101,6 +101,16 @@ TEST_CASE("a part that comes from the same text changes nothing, one of another 
   }
 }
 
+TEST_CASE("a patched text keeps the types that a model compares") {
+  PatchCase typed("xlnet_types_and_distances");
+  typed.text.types = {{0, 0, 0, 1, 1, 1, 2, 2, 2}};
+  typed.other = typed.text.ids.front();
+  const std::vector<double> own = typed.logits(typed.options);
+  CHECK(farthest(typed.logits(typed.patched("1.residual")), own) == 0);
+  typed.text.types.clear();
+  CHECK(farthest(typed.logits(typed.options), own) > 1e-3);
+}
+
 TEST_CASE("only the positions that are named are patched") {
   PatchCase own("gpt2_bare_names");
   Tensor states, patched;

@@ -153,6 +153,8 @@ TEST_CASE("derivatives of a logit are those of small changes, for every family")
     const JsonValue document = parse_json_by_element(read_text(entry.path() / "input.json"), 1000);
     ModelTexts text;
     text.ids = {id_lists(document.find("token_ids")).front()};
+    const auto types = id_lists(document.find("token_types"));
+    if (!types.empty()) text.types = {types.front()};
     if (model.architecture.encoder_decoder()) text.decoder_ids = {{2, 7, 4, 9}};
     ModelOptions options;
     options.dtype = DType::float64;
