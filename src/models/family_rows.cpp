@@ -51,7 +51,7 @@ const JsonValue& table() {
 struct Refused {
   std::string_view family, reason;
 };
-constexpr std::array<Refused, 4> refused_families{{
+constexpr std::array<Refused, 3> refused_families{{
     {"dbrx", to_translate("their feed-forwards choose among experts")},
     {"mamba", to_translate("their layers have no attention")},
     {"mamba2", to_translate("their layers have no attention")},
