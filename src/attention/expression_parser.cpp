@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "attention/expression.hpp"
+#include "attention/expression_names.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -475,6 +476,8 @@ class ExpressionParser {
       }
       for (const ExpressionTree::Table& table : tree_.tables_) known.push_back(table.name);
     }
+    const std::string foreign = function ? "" : help_for_foreign_name(name);
+    if (!foreign.empty()) return error(problem, at, foreign);
     return error(problem, at,
                  suggestion(name, known) +
                      (function ? "" : translated("; tensors are given in \"tables\"")));

@@ -119,6 +119,11 @@ FileName named(const fs::path& path, bool typed) {
 std::vector<std::string> listed_inputs(const fs::path& list, const FileAccess& access) {
   const auto file = MappedFile::open(FileName::by_user(list), access);
   std::string_view text = file->text();
+  if (const std::size_t first = text.find_first_not_of(" \t\r\n");
+      first != text.npos && text[first] == '{') {
+    throw input_error(translated("this is a document, not a list of documents"), list.string(),
+                      translated("name it without BatchOptions::files_from"));
+  }
   const char end = text.find('\0') == std::string_view::npos ? '\n' : '\0';
   std::vector<std::string> inputs;
   while (!text.empty()) {
@@ -132,6 +137,20 @@ std::vector<std::string> listed_inputs(const fs::path& list, const FileAccess& a
 }
 
 void check_inputs(const BatchOptions& options) {
+  std::error_code none;
+  const auto is_text = [&](const std::string& input) {
+    return options.run.document.model && input != "-" && !fs::path(input).has_extension() &&
+           input.find_first_of("*?[/") == std::string::npos && !fs::exists(input, none);
+  };
+  const auto text = std::ranges::find_if(options.inputs, is_text);
+  const bool texts = options.inputs.empty() && !options.run.document.texts.empty();
+  if (texts || text != options.inputs.end()) {
+    throw Error(ErrorKind::usage,
+                texts ? translated("no input documents given")
+                      : translated("there is no document {1}", in_quotes(*text)),
+                "BatchOptions::inputs",
+                translated("write the texts into a .txt file, one per line, and name it"));
+  }
   if (options.inputs.empty() && !options.files_from) {
     throw Error(ErrorKind::usage, translated("no input documents given"), "BatchOptions::inputs",
                 translated("name documents, folders, patterns or .jsonl files, or a list with "
@@ -160,6 +179,16 @@ bool reads_pictures(const fs::path& model) {
          fs::exists(model / "processor_config.json", ignored);
 }
 
+// Whether a folder has the configuration of a model and the files that go with it.
+bool is_checkpoint(const fs::path& folder) {
+  constexpr std::string_view beside[]{"model.safetensors", "model.safetensors.index.json",
+                                      "pytorch_model.bin", "tokenizer.json"};
+  std::error_code ignored;
+  return fs::exists(folder / "config.json", ignored) &&
+         std::ranges::any_of(
+             beside, [&](std::string_view name) { return fs::exists(folder / name, ignored); });
+}
+
 }  // namespace
 
 std::string line_suffix(std::size_t line) {
@@ -184,6 +213,11 @@ class DocumentList::Listing {
     }
     std::error_code ignored;
     const fs::path path(input);
+    if (!model_ && is_checkpoint(path)) {
+      throw Error(ErrorKind::file,
+                  translated("{1} is the folder of a model, not of documents", in_quotes(input)),
+                  "BatchOptions::inputs", translated("give it with DocumentOptions::model"));
+    }
     // An existing file is taken literally, even if its name looks like a pattern.
     if (fs::exists(path, ignored) || input.find_first_of("*?[") == std::string::npos) {
       typed_ = !fs::is_directory(path, ignored);

@@ -75,7 +75,9 @@ std::string in_words(std::string_view text) {
       const bool text = std::ranges::count(names, "--text") > 0;
       throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", word), command,
                   text ? translated("give a text with {1}", "--text \"" + word + "\"")
-                       : translated("it takes flags only: see {1} --help", command));
+                  : command == "attn-cli list"
+                      ? translated("leave it out: the list has all names")
+                      : translated("it takes flags only: see {1} --help", command));
     }
     names.clear();
     for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
@@ -166,6 +168,7 @@ class GivenCommand {
     // A file in the folder of one flag may be that of another: the longest name counts.
     std::size_t longest = 0;
     const std::string place = where;
+    const std::string* opened_by = nullptr;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Flag& flag = command_.flags[i];
       const std::string text = texts_[i].one.value_or("");
@@ -175,11 +178,23 @@ class GivenCommand {
                           std::ranges::count(files, flag.value) > 0 &&
                           error.problem().find(named) != std::string::npos;
       const bool stands_for = !place.empty() && place == flag.spells && is_given(flag.name);
-      if (opened) longest = text.size();
+      if (opened) {
+        longest = text.size();
+        opened_by = &*texts_[i].one;
+      }
       if (opened || (stands_for && !is_given(place))) where = flag.name;
+    }
+    if (opened_by != nullptr && is_word(*opened_by)) {
+      return {error.kind(), error.problem(), where,
+              translated("{1} takes the name of a file", where)};
     }
     return {error.kind(), error.problem(), where,
             where.starts_with("--") ? keys_as_flags(error.help()) : error.help()};
+  }
+
+  // Whether a name is that of no file by its looks: "ones".
+  static bool is_word(const std::string& name) {
+    return name.find_first_of("./") == std::string::npos;
   }
 
   // A help with the flags of the keys of documents that it names, "--image" for "\"image\"". Flags

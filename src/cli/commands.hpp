@@ -68,6 +68,10 @@ void check_values(const std::vector<std::string>& words, const Command& called);
 std::string advice(const std::string& flag, const std::vector<std::string_view>& names,
                    const std::string& command, const std::vector<Command>& all);
 
+/// Help for a flag of other programs; empty for other flags.
+std::string advice_of_foreign(const std::string& flag, const std::vector<std::string_view>& names,
+                              const std::string& command);
+
 /// Page of `attn-cli COMMAND -h`: what it does, examples, and the flags that people use most. No
 /// line is wider than `columns`.
 std::string short_help(const Command& command, std::size_t columns);

@@ -176,7 +176,13 @@ void add_document(Flags& flags, DocumentOptions& options) {
                            translated("invalid value \"{1}\" for {2}", text, "--table"), "--table",
                            translated("write NAME=FILE, such as doc=documents.npy"));
              }
-             options.tables.emplace_back(text.substr(0, sign), text.substr(sign + 1));
+             const std::string file = text.substr(sign + 1);
+             if (double number = 0; parse_number(file, number) && !is_file(file)) {
+               throw Error(ErrorKind::usage,
+                           translated("invalid value \"{1}\" for {2}", text, "--table"), "--table",
+                           translated("name a file, or write the number into the expression"));
+             }
+             options.tables.emplace_back(text.substr(0, sign), file);
            })
       .repeats = true;
   flags.add("--seed", "N", translated("Seed of random tensors"),
@@ -246,9 +252,16 @@ void check_inputs(const std::vector<std::string>& inputs, bool text_only,
                 translated("pass it on standard input to {1}", command + " -"));
   }
   if (inputs.size() > 1) {
+    const bool tensors = std::ranges::all_of(inputs, [](const std::string& input) {
+      return std::filesystem::path(input).extension() == ".npy";
+    });
     throw Error(ErrorKind::usage,
                 translated("more than one input document given: \"{1}\" is the second", inputs[1]),
-                command, translated("run them one by one, or use attn-cli batch"));
+                command,
+                tensors ? translated("name the files in a document: {1}",
+                                     R"({"attention": "sdpa", "query": {"file": ")" + inputs[0] +
+                                         R"("}, "key": …})")
+                        : translated("run them one by one, or use attn-cli batch"));
   }
   refuse_model_folder(inputs[0], command);
   // Folders of results are told apart where documents are opened.

@@ -49,6 +49,10 @@ void take_picture(const std::string& text, GivenToCompare& given) {
 
 // --rtol and --atol override them.
 void take_tolerances(const std::string& text, CompareRequest& request) {
+  if (double number = 0; parse_number(text, number)) {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--tolerances"),
+                "--tolerances", translated("write {1}", "--rtol " + text + " --atol " + text));
+  }
   const Tolerances row = chosen("--tolerances", text, tolerances_of_types()).value;
   if (!request.rtol) request.rtol = row.rtol;
   if (!request.atol) request.atol = row.atol;

@@ -156,7 +156,14 @@ Command explain_command() {
                       "layers before wrote (default: of --layers and --head)"),
            [&](const std::string& text) {
              options.why = true;
-             if (!text.empty()) take_head_of_layer("--why", text, options);
+             if (text.empty()) return;
+             const auto layer = options.layer;
+             const std::string stack = options.stack;
+             take_head_of_layer("--why", text, options);
+             if (!layer || (layer == options.layer && stack == options.stack)) return;
+             throw Error(ErrorKind::usage,
+                         translated("--layers and --why name different layers"), "--layers",
+                         translated("leave it out"));
            })
       .optional_value = true;
   add_why(flags, {options.logit, options.against_logit}, options.key);

@@ -92,6 +92,10 @@ double finite_number(const std::string& flag, const std::string& text) {
     throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
                 translated("write {1}", flag + " " + meant));
   }
+  if (flag == "--scale") {
+    throw wrong_value(flag, text,
+                      translated("a number such as 0.125, or leave it out for 1/√d_k"));
+  }
   throw wrong_value(flag, text,
                     text.find('/') == std::string::npos
                         ? translated("a finite number")
@@ -193,6 +197,11 @@ PositionRange position_range(const std::string& flag, const std::string& text, b
     if (*range.first != -1) range.end = *range.first + 1;
     return range;
   }
+  if (std::int64_t position = 0; !single && parse_number(text, position) && position >= 0 &&
+                                 position < INT64_MAX) {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+                translated("write {1}", flag + " " + text + ":" + std::to_string(position + 1)));
+  }
   if (colon == std::string::npos || !read(text.substr(0, colon), range.first) ||
       !read(text.substr(colon + 1), range.end)) {
     throw wrong_value(
@@ -209,7 +218,7 @@ std::size_t choice(const std::string& flag, const std::string& text,
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == text) return i;
   }
-  constexpr std::size_t most_listed = 20;
+  constexpr std::size_t most_listed = 20, few = 3;
   // One that differs by its digits alone is another thing: "float8" is no "float32".
   const auto letters = [](std::string_view name) {
     std::string text(name);
@@ -221,7 +230,8 @@ std::size_t choice(const std::string& flag, const std::string& text,
   const std::string near = suggestion(other ? std::string_view() : text, names);
   throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
               names.size() > most_listed && near == suggestion("", names)
-                  ? translated("attn-cli list shows the names")
+                  ? translated("attn-cli list shows the names, such as {1}",
+                               alternatives(names.first(few)))
                   : near);
 }
 

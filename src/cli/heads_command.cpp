@@ -98,6 +98,21 @@ int read_many(HeadsCorpusOptions options, const GivenHeads& given) {
   return report(outcome, given);
 }
 
+// Throws Error(usage) for an analysis that only writes tensors where none are written.
+void check_analyses(const HeadsOptions& options, const GivenHeads& given) {
+  if (options.out || !given.corpus.corpus.empty() || given.merge || given.against) return;
+  for (const HeadAnalysis analysis : options.analyses) {
+    const bool tensors = analysis == HeadAnalysis::rollout || analysis == HeadAnalysis::norms ||
+                         analysis == HeadAnalysis::distances;
+    const auto row = std::ranges::find(head_analyses(), analysis, &HeadAnalysisInfo::analysis);
+    if (!tensors || row == head_analyses().end()) continue;
+    throw Error(ErrorKind::usage,
+                translated("the analysis {1} writes tensors, and there is no folder for them",
+                           row->name),
+                "--analyses", translated("add {1}", translated("{1} or {2}", "--out DIR", "--plots all")));
+  }
+}
+
 int read(const GivenHeads& given) {
   HeadsCorpusOptions options = given.corpus;
   HeadsOptions& heads = options.heads;
@@ -116,6 +131,7 @@ int read(const GivenHeads& given) {
     throw Error(ErrorKind::usage, translated("--csv and --json are given together"),
                 "attn-cli heads", translated("choose one of them"));
   }
+  check_analyses(heads, given);
   if (given.against) return compare_two(heads, given);
   return given.merge || !options.corpus.empty() ? read_many(std::move(options), given)
                                                 : read_one(heads, given);

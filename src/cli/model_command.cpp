@@ -121,9 +121,14 @@ Command tokens_command() {
                   "--model and --text"),
        [&document](const std::vector<std::string>& words) {
          if (words.empty()) return;
+         std::error_code none;
+         const bool folder = std::filesystem::is_directory(words[0], none);
          if (words.size() != 1) {
            throw Error(ErrorKind::usage, translated("more than one document given"),
-                       "attn-cli tokens", translated("name one"));
+                       "attn-cli tokens",
+                       folder ? translated("write {1}", "attn-cli tokens --model " + words[0] +
+                                                            " --text \"" + words[1] + "\"")
+                              : translated("name one"));
          }
          document.input = words[0];
        },

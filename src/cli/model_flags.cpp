@@ -156,7 +156,15 @@ void add_model(Flags& flags, DocumentOptions& options) {
   add_texts(flags, options);
   flags
       .add("--image", "FILE", translated("Picture for the model to read, PNG or JPEG; repeatable"),
-           [&](const std::string& file) { options.images.emplace_back(file); })
+           [&](const std::string& file) {
+             std::error_code none;
+             if (std::filesystem::is_directory(file, none)) {
+               throw Error(ErrorKind::file, translated("\"{1}\" is a folder", file), "--image",
+                           translated("name a picture in it, or give all to {1}",
+                                      "attn-cli batch --model M " + file));
+             }
+             options.images.emplace_back(file);
+           })
       .repeats = true;
   flags
       .add("--sound", "FILE",
@@ -258,7 +266,9 @@ void add_paths(Flags& flags, LogitNames logits,
              const std::vector<std::string> two = quoted_list("--logit-difference", text);
              if (two.size() != 2) {
                throw Error(ErrorKind::usage, translated("a difference is of two logits"),
-                           "--logit-difference", translated("give two tokens"));
+                           "--logit-difference",
+                           translated("give two tokens with a comma between, such as {1}",
+                                      "'\" world\",\" people\"'"));
              }
              logits.logit = two[0];
              logits.against = two[1];

@@ -133,6 +133,16 @@ std::string error_table(const Comparison& comparison) {
   return table.has_rows() ? table.text() : "";
 }
 
+// What to write where positions stand before heads in the first tensor or the second.
+std::string layout_hint(const TensorComparison& tensor) {
+  Shape turned = tensor.a.shape;
+  if (turned.size() != 4 || is_map(tensor.name)) return "";
+  std::swap(turned[1], turned[2]);
+  if (turned != tensor.b.shape) return "";
+  return "; " + translated("if the first is [B,L,H,D], write {1}, and if the second is, {2}",
+                           "CompareRequest::layout BLHD", "CompareRequest::layout_b BLHD");
+}
+
 std::string difference_text(const TensorComparison& tensor, const Comparison& comparison) {
   switch (tensor.outcome) {
     case Outcome::beyond:
@@ -140,7 +150,8 @@ std::string difference_text(const TensorComparison& tensor, const Comparison& co
                         text(tensor.first_beyond->index), value_text(tensor.first_beyond->a),
                         value_text(tensor.first_beyond->b));
     case Outcome::shapes_differ:
-      return translated("the shapes are {1} and {2}", text(tensor.a.shape), text(tensor.b.shape));
+      return translated("the shapes are {1} and {2}", text(tensor.a.shape), text(tensor.b.shape)) +
+             layout_hint(tensor);
     case Outcome::only_in_a:
       return translated("only in {1}", printable(comparison.a));
     case Outcome::only_in_b:

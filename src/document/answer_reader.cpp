@@ -288,8 +288,8 @@ std::vector<Range> read_ranges(const JsonValue& parts) {
     constexpr std::array own{prompt_name, answer_name, first_name, sink_name};
     if (member.key.empty() || std::ranges::count(own, member.key) > 0) {
       throw input_error(translated("a part cannot have the name {1}", in_quotes(member.key)), at,
-                        translated("choose another: {1} and the like stand for what is in no part",
-                                   in_quotes(std::string(prompt_name))));
+                        translated("choose another: prompt, answer, first_token and sink are "
+                                   "parts of their own"));
     }
     if (!member.value.is(JsonValue::Type::array) || member.value.size() != 2) {
       throw input_error(translated("expected two numbers of characters, from and to, found {1}",

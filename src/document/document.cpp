@@ -76,6 +76,25 @@ Error weights_of_model(const std::filesystem::path& path) {
                  path.parent_path().string()));
 }
 
+// Whether a text is the name of a file alone, as "echo d.json" prints it.
+bool is_file_name(std::string_view text) {
+  constexpr std::string_view white = " \t\r\n", extensions[]{".json", ".jsonl", ".npz", ".npy",
+                                                             ".safetensors"};
+  constexpr std::size_t longest = 1024;
+  const std::size_t last = text.find_last_not_of(white);
+  if (last == text.npos || last >= longest || white.find(text[0]) != white.npos) return false;
+  text = text.substr(0, last + 1);
+  return text.find_first_of(" \t\r\n{}[]\"") == text.npos &&
+         std::ranges::any_of(extensions, [&](auto extension) { return text.ends_with(extension); });
+}
+
+// Whether files of this extension are prose or settings, which may begin with any sign.
+bool is_markup(const std::string& extension) {
+  constexpr std::string_view all[]{".md",   ".txt", ".rst", ".tex", ".html", ".xml",
+                                   ".yaml", ".yml", ".toml", ".ini", ".log",  ".sh"};
+  return std::ranges::count(all, extension) > 0;
+}
+
 // Throws Error(input) for what is meant to be read as it is: tensors, prose, a program or a table.
 void refuse_text(std::string_view text, const std::string& name) {
   if (holds_tensors_alone(std::as_bytes(std::span(text)))) {
@@ -89,6 +108,12 @@ void refuse_text(std::string_view text, const std::string& name) {
       first != text.npos && (std::isalpha(static_cast<unsigned char>(text[first])) != 0);
   const bool words = letter && text.substr(first, 80).find(' ') != text.npos;
   const std::string extension = std::filesystem::path(name).extension().string();
+  if (is_file_name(text)) {
+    throw input_error(
+        translated("this is the name of a file, not a document"), name,
+        translated("name it in the command line; attn-cli batch reads names from "
+                   "BatchOptions::files_from -"));
+  }
   if (extension == ".csv" || extension == ".tsv") {
     throw input_error(
         translated("this is a table of numbers, not an input document"), name,
@@ -98,7 +123,8 @@ void refuse_text(std::string_view text, const std::string& name) {
             in_quotes(std::filesystem::path(name).filename().string())));
   }
   const bool program = extension == ".py" || extension == ".ipynb";
-  if (!words || extension.starts_with(".json")) return;
+  const bool markup = is_markup(extension) && first != text.npos && text[first] != '{';
+  if ((!words && !markup) || extension.starts_with(".json")) return;
   throw input_error(
       program ? translated("this is a program, not an input document")
               : translated("this is plain text, not an input document"),

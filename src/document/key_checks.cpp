@@ -248,6 +248,10 @@ std::string help_for(const DocumentKey& key, Kind kind) {
                      "leave it out: a model takes \"text\" or \"token_ids\", and its configuration "
                      "says the rest");
   }
+  if (name == "model") {
+    return translated("leave it out, or give a text: a model reads texts, and this document has "
+                      "tensors of its own");
+  }
   if (key.takes(info(Kind::model)) && !key.takes(info(Kind::encoder_layer)))
     return translated(
         "it is for models: leave it out, or give the folder of one with DocumentOptions::model and "
@@ -326,10 +330,14 @@ void check_document_keys(const JsonValue& root, Problems& problems) {
 void refuse_member(const std::string& key, std::span<const std::string_view> known,
                    const std::string& at) {
   const std::string outer = at.substr(0, at.rfind('/'));
+  // "key" of a file of tensors is a tensor's name, and a mask in a mask is one of its parts.
+  const bool of_file = key == "key" && std::ranges::count(known, std::string_view("name")) > 0;
+  const bool within_itself = outer.ends_with('/' + key);
+  const bool elsewhere = find_key(key) != nullptr && !of_file && !within_itself;
   throw input_error(translated("unknown key \"{1}\"", key), at,
-                    find_key(key) == nullptr
-                        ? suggestion(key, known)
-                        : translated("write it at the top of the document, outside of {1}", outer));
+                    elsewhere
+                        ? translated("write it at the top of the document, outside of {1}", outer)
+                        : suggestion(within_itself ? "" : key, known));
 }
 
 std::string members_help(std::span<const std::string_view> known) {

@@ -399,7 +399,8 @@ std::vector<std::string> layout_warnings(const Sequences& states) {
   // Models have 1, 2, 4, 8, 12… heads; texts have any length.
   const auto usual = [](std::size_t heads) { return heads < 3 || heads % 4 == 0; };
   const std::size_t heads = query[1], length = query[2];
-  const bool more_heads = heads > length && length > 1 && key[1] > key[2] && key[2] == length;
+  const bool more_heads = heads > length && length > 1 && key[1] > key[2] &&
+                          (key[2] == length || (key[1] == heads && length % key[2] == 0));
   if (!more_heads || (usual(heads) && !(usual(length) && heads >= 2 * length))) return {};
   return {translated(
       "query {1} is read as [B,H,L,D], {2} heads of {3} positions: if it is [B,L,H,D], write "

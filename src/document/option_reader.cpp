@@ -399,10 +399,15 @@ std::span<const Named<Pooling::Reduction>> pooling_reductions() noexcept {
 }
 
 std::string expect_expression(const JsonValue& value, const std::string& place) {
-  std::string text = expect_string(value, place);
+  const std::string example = "s - 0.1 * abs(i - j)";
+  std::string text = expect_string(
+      value, place,
+      value.is(JsonValue::Type::array)
+          ? translated("give an expression such as \"{1}\", or numbers as \"scores\"", example)
+          : "");
   if (!text.empty()) return text;
   throw input_error(translated("the expression is empty"), place,
-                    translated("give one such as {1}", "s - 0.1 * abs(i - j)"));
+                    translated("give one such as {1}", example));
 }
 
 namespace {

@@ -272,7 +272,16 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   const std::string_view form = object ? form_of(value, pointer).key() : "data";
   if (form != "data" && form != "file") return made(value, form, dtype, pointer);
   const auto open = [&](const std::string& name, const std::string& tensor) {
-    note_type(file(name).stored_type(tensor), dtype, pointer);
+    const std::string stored = file(name).stored_type(tensor);
+    const JsonValue* const type = object ? value.find("dtype") : nullptr;
+    if (type && type->is(JsonValue::Type::string) && type->string() != stored) {
+      throw input_error(translated("the file holds numbers of the type {1}, not {2}", stored,
+                                   type->string()),
+                        pointer_to(pointer, "dtype"),
+                        translated("leave it out: \"dtype\" at the top of the document says what "
+                                   "is computed in"));
+    }
+    note_type(stored, dtype, pointer);
     return file(name).read(tensor);
   };
   return once(

@@ -49,7 +49,8 @@ Shape numbers_in(const JsonValue& list, const std::string& at, std::int64_t leas
   if (!list.is(JsonValue::Type::array)) {
     throw input_error(
         translated("expected a list of whole numbers, found {1}", translated(type_text(list))), at,
-        translated("give one such as [0,2,1]"));
+        list.is(JsonValue::Type::number) ? translated("write it in brackets, such as [3]")
+                                         : translated("give one such as [0,2,1]"));
   }
   check_axes(list.size(), at);
   Shape numbers;
@@ -137,16 +138,36 @@ Tensor transposed(const Tensor& tensor, const TensorView& view, const std::strin
   return permuted(tensor, order);
 }
 
-}  // namespace
-
-void check_layout(const std::string& layout, const std::string& at) {
+bool is_layout(const std::string& layout) {
   std::string sorted = layout;
   std::sort(sorted.begin(), sorted.end());
   const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
-  if (layout.empty() || repeats || layout.find_first_not_of(usual_layout) != std::string::npos) {
+  return !layout.empty() && !repeats && layout.find_first_not_of(usual_layout) == std::string::npos;
+}
+
+// A layout in our letters, "BLHD" of "BSHD", "bthd" or "B,L,H,D", where S, T or Q stand for
+// positions and N for heads; empty for another text.
+std::string layout_of_others(const std::string& layout) {
+  std::string meant;
+  for (const char c : layout) {
+    if (c == ',' || c == ' ') continue;
+    const char letter = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    const bool position = letter == 'S' || letter == 'T' || letter == 'Q';
+    meant += position ? 'L' : letter == 'N' ? 'H' : letter;
+  }
+  return is_layout(meant) ? meant : "";
+}
+
+}  // namespace
+
+void check_layout(const std::string& layout, const std::string& at) {
+  if (!is_layout(layout)) {
+    const std::string meant = layout_of_others(layout);
     throw input_error(translated("\"{1}\" is not a layout", layout), at,
-                      translated("give the letters B (samples), H (heads), L (positions) and D "
-                                 "(components) in the order of the axes, such as \"BLHD\""));
+                      meant.empty()
+                          ? translated("give the letters B (samples), H (heads), L (positions) and "
+                                       "D (components) in the order of the axes, such as \"BLHD\"")
+                          : translated("write \"{1}\", with L for positions", meant));
   }
 }
 

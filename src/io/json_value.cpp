@@ -192,8 +192,13 @@ double expect_number(const JsonValue& value, const std::string& place, const std
     throw input_error(translated("\"{1}\" is not a finite number", value.string()), place,
                       help.empty() ? translated("give a finite number") : help);
   }
-  if (!value.is(JsonValue::Type::number))
-    refuse(value, place, translated("a number"), without_quotes(value, help));
+  if (!value.is(JsonValue::Type::number)) {
+    const bool formula = value.is(JsonValue::Type::string) && help.empty() &&
+                         value.string().find_first_of("/*^(") != std::string::npos;
+    refuse(value, place, translated("a number"),
+           formula ? translated("give a number such as 0.125: JSON has no formulas")
+                   : without_quotes(value, help));
+  }
   return value.number();
 }
 

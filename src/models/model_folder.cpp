@@ -370,7 +370,11 @@ void check_folder(const fs::path& path) {
   throw Error(ErrorKind::file,
               there ? translated("{1} is not a folder", in_quotes(path.native()))
                     : translated("there is no folder {1}", in_quotes(path.native())),
-              "", translated("name the folder of a checkpoint, which holds config.json"));
+              "",
+              path.native().find(":/") != std::string::npos
+                  ? translated("nothing is downloaded: get it with hf download, and give its name "
+                               "there, such as gpt2")
+                  : translated("name the folder of a checkpoint, which holds config.json"));
 }
 
 }  // namespace

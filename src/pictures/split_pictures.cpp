@@ -352,7 +352,8 @@ plot::StackedBars bars_of_shares(ResultReader& file) {
   if (shape.size() < axes || shape[shape.size() - axes] != layers.size() ||
       shape.back() != parts.size()) {
     throw input_error(translated("the result holds no shares of an answer"), file.name(),
-                      translated("generate one from a text whose \"parts\" the document names"));
+                      translated("compute it with DocumentOptions::generate and "
+                                 "DocumentOptions::parts"));
   }
   const std::size_t heads = shape[shape.size() - 3], tokens = shape[shape.size() - 2];
   const Tensor converted = shares.converted(DType::float64);

@@ -276,6 +276,33 @@ constexpr std::pair<std::string_view, std::string_view> foreign_names[]{
     {"font-size", "font-scale"},
     {"num-threads", "threads"},
     {"workers", "jobs"},
+    {"workers", "threads"},
+    {"num-workers", "jobs"},
+    {"num-workers", "threads"},
+    {"n-jobs", "jobs"},
+    {"n-jobs", "threads"},
+    {"parallel", "jobs"},
+    {"parallel", "threads"},
+    {"processes", "jobs"},
+    {"processes", "threads"},
+    {"cores", "threads"},
+    {"retry", "resume"},
+    {"retries", "resume"},
+    {"restart", "resume"},
+    {"incremental", "resume"},
+    {"skip-existing", "resume"},
+    {"suptitle", "title"},
+    {"heading", "title"},
+    {"log-scale", "norm"},
+    {"logscale", "norm"},
+    {"color-scale", "color-range"},
+    {"rows", "query"},
+    {"columns", "key"},
+    {"key", "name"},
+    {"tensor", "name"},
+    {"array", "name"},
+    {"top-left", "upper-left"},
+    {"bottom-right", "lower-right"},
     {"language", "lang"},
     {"locale", "lang"},
     {"lengths", "valid-lens"},
@@ -340,6 +367,13 @@ std::string_view obvious_name(std::string_view name, std::span<const std::string
       if (plain_name(candidate) == ours) return candidate;
     }
   }
+  for (const std::string_view reversed : {"-reversed", "-reverse", "-inverted"}) {
+    if (!wanted.ends_with(reversed)) continue;
+    const std::string turned = wanted.substr(0, wanted.size() - reversed.size()) + "-r";
+    for (const std::string_view candidate : candidates) {
+      if (plain_name(candidate) == turned) return candidate;
+    }
+  }
   std::string_view begun;
   if (wanted.size() < 2) return begun;
   for (const std::string_view candidate : candidates) {
@@ -348,6 +382,21 @@ std::string_view obvious_name(std::string_view name, std::span<const std::string
     begun = candidate;
   }
   return begun;
+}
+
+// The longest candidate that is what a longer name says first of all: its last word, "rollout" of
+// "attention_rollout", or what stands before an extension, "heatmap" of "heatmap.png"; empty if
+// there is none.
+std::string_view main_word(std::string_view name, std::span<const std::string_view> candidates) {
+  constexpr std::size_t shortest = 4;
+  const std::string wanted = plain_name(name);
+  std::string_view best;
+  for (const std::string_view candidate : candidates) {
+    const std::string known = plain_name(candidate);
+    const bool within = wanted.ends_with('-' + known) || wanted.starts_with(known + '.');
+    if (within && known.size() >= std::max(shortest, best.size() + 1)) best = candidate;
+  }
+  return best;
 }
 
 }  // namespace
@@ -374,7 +423,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
       fewest = edits;
     }
   }
-  return best;
+  return best.empty() ? main_word(name, candidates) : best;
 }
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {

@@ -39,6 +39,12 @@ std::string nearest_file(const fs::path& missing) {
     names.push_back(at->path().filename().string());
   }
   std::sort(names.begin(), names.end());
+  // The folder may be written with other capitals: then the file is looked for there.
+  if (names.empty() && !fs::exists(folder, error)) {
+    const std::string meant = nearest_file(folder);
+    const std::string own = meant.empty() ? "" : (fs::path(meant) / missing.filename()).string();
+    return !own.empty() && fs::exists(own, error) ? own : "";
+  }
   // The extension may have been left out.
   for (const std::string& name : names) {
     if (!missing.has_extension() && missing.filename() == fs::path(name).stem() &&

@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/language.hpp"
+
+#include "cli/commands.hpp"
+
+namespace attn::cli {
+namespace {
+
+struct ForeignFlags {
+  std::string_view names;  ///< with spaces between, hyphens for underscores
+  std::string_view of;     ///< commands that get the advice, or a flag that they take; empty: all
+  std::string_view help;
+};
+
+// Flags of other programs, and the advice to whoever gives them.
+constexpr ForeignFlags foreign_flags[]{
+    {"-v", "--stages",
+     to_translate("-V prints the version; --stages writes the steps of the score, and "
+                  "attn-cli explain shows every number of one query")},
+    {"-v", "", to_translate("attn-cli -V prints the version")},
+    {"--dry-run --check --dryrun --simulate --no-run",
+     "",
+     to_translate("attn-cli validate checks a document without computing it")},
+    {"--verbose --debug",
+     "",
+     to_translate("--stages writes the steps of the score, and attn-cli explain shows every "
+                  "number of one query")},
+    {"--no-plots --no-plot", "", to_translate("write --plots none")},
+    {"--input --file",
+     "",
+     to_translate("name the file without a flag before it; a text goes to --text")},
+    {"-i -f", "", to_translate("name the file without a flag before it")},
+    {"--window --window-size --sliding-window --local-window",
+     "",
+     to_translate("write --where \"abs(i - j) <= 3\", or \"mask\": {\"window\": {\"left\": 3, "
+                  "\"right\": 0}} into the document")},
+    {"--dropout --dropout-p --attn-dropout --dropout-rate",
+     "",
+     to_translate("write \"dropout\": {\"p\": 0.1, \"training\": true} into the document")},
+    {"--bias",
+     "",
+     to_translate("write \"mask\": {\"bias\": {\"file\": …}} into the document, or add it with "
+                  "--table b=FILE --score \"s + b[i, j]\"")},
+    {"--softmax-scale", "", to_translate("write --scale X")},
+    {"--save-tensors", "", to_translate("write --tensors safetensors")},
+    {"--linewidths --linewidth --lw",
+     "",
+     to_translate("leave it out: widths of lines follow the size of the letters, --font-scale")},
+    {"--softmax", "", to_translate("leave it out: weights are a softmax of the scores")},
+    {"--softcap",
+     "",
+     to_translate("write --score \"50 * tanh(s / 50)\", or \"softcap\": 50 into the document")},
+    {"--rotary --rope", "", to_translate("write \"rotary\": {\"theta\": 10000} into the document")},
+    {"--alibi", "", to_translate("write \"mask\": {\"alibi\": true} into the document")},
+    {"--sinks", "", to_translate("write \"sinks\" with a number for each head into the document")},
+    {"--parameters", "", to_translate("write \"parameters\": {\"file\": …} into the document")},
+    {"--fp16 --half", "", to_translate("write --dtype float16")},
+    {"--bf16", "", to_translate("write --dtype bfloat16")},
+    {"--float64 --double --fp64", "", to_translate("write --dtype float64")},
+    {"--model-path --model-name --checkpoint -m", "", to_translate("write --model DIR")},
+    {"--seq-len --max-length",
+     "",
+     to_translate("leave it out: sizes follow from the tensors, or from the text")},
+    {"--prompt-text", "", to_translate("give a text with --text")},
+    {"--log-level",
+     "",
+     to_translate("--quiet prints nothing but errors; attn-cli explain shows every number of "
+                  "one query")},
+    {"--attn --attention-type", "", to_translate("write --attention KIND")},
+    {"--tokens",
+     "",
+     to_translate("--generate N generates tokens, --ids gives their ids, attn-cli tokens shows "
+                  "those of a text")},
+    {"--token-ids", "", to_translate("attn-cli run --model M --ids 1,2,3 reads token ids")},
+    {"--dark", "", to_translate("write --background dark")},
+    {"--transparent", "", to_translate("write --background transparent")},
+    {"--log", "", to_translate("write --norm log")},
+    {"--latex",
+     "",
+     to_translate("explain --markdown prints formulas, and pictures for LaTeX are .pdf")},
+    {"--batch-size --per-device-batch-size",
+     "",
+     to_translate("leave it out: all samples are computed together")},
+    {"--epochs --lr --learning-rate", "", to_translate("leave it out: nothing is trained")},
+    {"--temperature --top-p --top-k --do-sample --sample-tokens --num-beams --beam-size "
+     "--repetition-penalty",
+     "",
+     to_translate("leave it out: the likeliest token is taken each time")},
+    {"--repeat --seconds --runs --iterations --warmup --repeats",
+     "",
+     to_translate("leave it out: each shape is repeated for about a second")},
+    {"--fill", "", to_translate("write \"mask\": {\"fill\": -1e9} into the document")},
+    {"--special-tokens --add-special-tokens",
+     "",
+     to_translate("write \"special_tokens\": false into the document")},
+    {"--quantize --load-in-8bit --load-in-4bit --quantization",
+     "",
+     to_translate("leave it out: weights are read as they are stored")},
+    {"--html", "", to_translate("attn-cli view writes a page, explain --markdown prints Markdown")},
+    {"--theme",
+     "",
+     to_translate("--background white or dark is for pictures; a page follows the browser")},
+    {"-t", "", to_translate("write --text TEXT")},
+    {"--open --browser --port --serve --host --server",
+     "",
+     to_translate("view writes a page: open it with a browser")},
+    {"--force --overwrite --yes -y --clobber --exist-ok --replace",
+     "",
+     to_translate("leave it out: files of an earlier result are replaced")},
+    {"--tokenizer --tokenizer-path --tokenizer-name --vocab",
+     "",
+     to_translate("leave it out: the folder of the model has its tokenizer")},
+    {"--grayscale", "", to_translate("write --cmap Greys")},
+    {"--tight --bbox-inches --tight-layout --constrained-layout --pad-inches --margins",
+     "",
+     to_translate("leave it out: margins are trimmed")},
+    {"--recursive -r", "", to_translate("leave it out: folders are read with those within them")},
+    {"--padding-mask",
+     "",
+     to_translate("write \"mask\": {\"padding\": {\"file\": …}} into the document")},
+    {"--device --gpu --cuda --device-map --mps --gpus --n-gpu",
+     "",
+     to_translate("leave it out: attention is computed on the CPU")},
+    {"--attention-mask",
+     "",
+     to_translate("write \"mask\": {\"keep\": {\"file\": …}} into the document")},
+    {"--attn-mask --mask-file",
+     "",
+     to_translate("write \"mask\": {\"allow\": {\"file\": …}} into the document, or {\"block\": "
+                  "…} where true hides, {\"bias\": …} of numbers to add")},
+    {"--layout",
+     "run batch explain validate view heads",
+     to_translate("write \"layout\": \"BLHD\" into the document, beside the \"file\" of each "
+                  "tensor")},
+    {"--enable-gqa --gqa --num-kv-heads --kv-heads --n-kv-heads --num-key-value-heads",
+     "",
+     to_translate("leave it out: a key with fewer heads than the query shares them")},
+    {"--backend --kernel --impl --implementation --attn-implementation --flash "
+     "--flash-attention --sdp-backend",
+     "",
+     to_translate("leave it out: the numbers are those of the formula, and --cpu chooses the "
+                  "instructions")},
+    {"--output-attentions --return-attentions --return-attention --return-attention-scores "
+     "--need-weights --attentions",
+     "",
+     to_translate("leave it out: weights are written unless --no-weights is given")},
+    {"--output-hidden-states --hidden-states --return-hidden-states",
+     "",
+     to_translate("attn-cli run --stages writes the states between layers too")},
+    {"--equal-nan", "", to_translate("leave it out: NaN agrees with NaN")},
+    {"--tol --tolerance --thresh --epsilon --eps --delta",
+     "--rtol",
+     to_translate("write --rtol 1e-3 --atol 1e-3, or --tolerances f32")},
+    {"--max-diff --max-error --abs-tol --abs --absolute --decimal",
+     "--atol",
+     to_translate("write --atol X")},
+    {"--rel-tol --rel --relative", "--rtol", to_translate("write --rtol X")},
+    {"--indent --pretty --pretty-print --compact",
+     "--json",
+     to_translate("leave it out: jq formats JSON")},
+    {"--output-format --out-format --output-type",
+     "--tensors",
+     to_translate("write --tensors FORMAT for the numbers, --format FORMAT for the pictures, or "
+                  "--json for the report")},
+    {"--config --config-file --yaml --cfg --settings",
+     "",
+     to_translate("write the settings as keys of a document, and name it without a flag")},
+    {"--set --override --option --define -D",
+     "",
+     to_translate("write the flag itself, such as --scale 2, or change the document")},
+    {"--progress --progress-bar --tqdm --no-progress", "",
+     to_translate("leave it out: progress is shown on standard error")},
+    {"--rotation --rotate --xrotation --label-rotation --tick-rotation",
+     "",
+     to_translate("leave it out: names turn where they have no room; --ticks index shows "
+                  "positions")},
+    {"--square --aspect --aspect-ratio --equal",
+     "--figsize",
+     to_translate("write --figsize WxH: the map fills it")},
+    {"--fps --duration --interval --speed --delay --loop",
+     "",
+     to_translate("leave it out: --out FOLDER writes frames, which ffmpeg joins at any speed")},
+    {"--ascii --plain --plain-text --no-unicode",
+     "--as",
+     to_translate("write --color never, which shows plain characters")},
+    {"--alpha --marker --linestyle --linecolor --edgecolor --grid-lines --despine",
+     "--dpi",
+     to_translate("leave it out: the kind of picture and its --style choose it")},
+    {"--xlim --ylim --xrange --yrange", "--keys", to_translate("write --keys A:B, --queries A:B")},
+    {"--center --midpoint --vcenter --robust",
+     "--color-range",
+     to_translate("leave it out: numbers of both signs have zero in the middle; "
+                  "--color-range=LO,HI sets the ends")},
+    {"--reverse-cmap --invert-cmap --reverse --invert",
+     "--cmap",
+     to_translate("add _r to the name of the colour map, such as --cmap viridis_r")},
+    {"--show --display --preview", "plot", to_translate("attn-cli show draws in the terminal")},
+    {"--row --line", "--query", to_translate("write --query N")},
+    {"--step --steps --stage",
+     "--full",
+     to_translate("leave it out: all steps of a query are shown")},
+    {"--layers --layer",
+     "circuits",
+     to_translate("write --heads LAYER.HEAD, such as 3.1, or --top N")},
+    {"--text --pair --ids",
+     "circuits",
+     to_translate("leave it out: only the weights of the model are read")},
+    {"--decode --detokenize",
+     "tokens",
+     to_translate("attn-cli run --model M --ids 1,2,3 shows the tokens of ids")},
+};
+
+// The words of a text with spaces between them.
+bool has_word(std::string_view words, std::string_view wanted) {
+  while (!words.empty()) {
+    const std::size_t length = std::min(words.find(' '), words.size());
+    if (words.substr(0, length) == wanted) return true;
+    words.remove_prefix(std::min(length + 1, words.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string advice_of_foreign(const std::string& flag, const std::vector<std::string_view>& names,
+                              const std::string& command) {
+  std::string plain = flag;
+  std::ranges::replace(plain, '_', '-');
+  const std::string_view own = std::string_view(command).substr(command.rfind(' ') + 1);
+  for (const ForeignFlags& row : foreign_flags) {
+    const bool addressed = row.of.empty() || has_word(row.of, own) ||
+                           std::ranges::find(names, row.of) != names.end();
+    if (addressed && has_word(row.names, plain)) return translated(row.help);
+  }
+  return "";
+}
+
+}  // namespace attn::cli
