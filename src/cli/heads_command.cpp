@@ -109,7 +109,8 @@ void check_analyses(const HeadsOptions& options, const GivenHeads& given) {
     throw Error(ErrorKind::usage,
                 translated("the analysis {1} writes tensors, and there is no folder for them",
                            row->name),
-                "--analyses", translated("add {1}", translated("{1} or {2}", "--out DIR", "--plots all")));
+                "--analyses",
+                translated("add {1}", translated("{1} or {2}", "--out DIR", "--plots all")));
   }
 }
 

@@ -51,7 +51,7 @@ std::string few_flags(const std::string& command, const std::vector<Command>& al
   return "";
 }
 
-// How a flag is switched off: "--colorbar off" of one that is on by default, else by leaving it out.
+// How a flag is switched off: by the word "off" where it takes that, else by leaving it out.
 std::string without(const std::string& name, const std::string& command,
                     const std::vector<Command>& all) {
   for (const Command& one : all) {
@@ -76,7 +76,8 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   if (known("--shape") && std::ranges::count(sizes, flag) > 0)
     return translated("write {1}", "--shape B,H,Lq,Lk,D");
   if (!known(flag)) {
-    if (const std::string text = advice_of_foreign(flag, names, command); !text.empty()) return text;
+    const std::string text = advice_of_foreign(flag, names, command);
+    if (!text.empty()) return text;
   }
   if (command.empty() && !takers(flag, all).empty())
     return translated("write the command first: {1}", "attn-cli run " + flag);

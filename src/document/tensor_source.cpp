@@ -261,6 +261,22 @@ Tensor TensorSource::drawn(const Shape& shape, DType dtype, const std::string& p
   return sketching_ ? shape_only(shape, dtype) : draw();
 }
 
+namespace {
+
+// Throws Error(input) for a type beside a file that is not that of its numbers: nothing converts
+// them to it.
+void check_stored_type(const JsonValue& value, const std::string& stored,
+                       const std::string& pointer) {
+  const JsonValue* const type = value.find("dtype");
+  if (!type || !type->is(JsonValue::Type::string) || type->string() == stored) return;
+  throw input_error(
+      translated("the file holds numbers of the type {1}, not {2}", stored, type->string()),
+      pointer_to(pointer, "dtype"),
+      translated("leave it out: \"dtype\" at the top of the document says what is computed in"));
+}
+
+}  // namespace
+
 Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer,
                           Integers integers) {
   const bool object = value.is(JsonValue::Type::object);
@@ -271,21 +287,20 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   }
   const std::string_view form = object ? form_of(value, pointer).key() : "data";
   if (form != "data" && form != "file") return made(value, form, dtype, pointer);
+  std::string stored;
   const auto open = [&](const std::string& name, const std::string& tensor) {
-    const std::string stored = file(name).stored_type(tensor);
-    const JsonValue* const type = object ? value.find("dtype") : nullptr;
-    if (type && type->is(JsonValue::Type::string) && type->string() != stored) {
-      throw input_error(translated("the file holds numbers of the type {1}, not {2}", stored,
-                                   type->string()),
-                        pointer_to(pointer, "dtype"),
-                        translated("leave it out: \"dtype\" at the top of the document says what "
-                                   "is computed in"));
-    }
+    stored = file(name).stored_type(tensor);
     note_type(stored, dtype, pointer);
     return file(name).read(tensor);
   };
   return once(
-      pointer, pointer, [&] { return tensor_from_json(value, dtype, pointer, open); }, dtype,
+      pointer, pointer,
+      [&] {
+        Tensor tensor = tensor_from_json(value, dtype, pointer, open);
+        if (form == "file") check_stored_type(value, stored, pointer);
+        return tensor;
+      },
+      dtype,
       pointer_to(pointer, form), integers);
 }
 

@@ -9,6 +9,7 @@
 #include "pictures/drawing.hpp"
 #include "plot/parts.hpp"
 #include "plot/sheet.hpp"
+#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 
@@ -66,10 +67,14 @@ Picture draw_best_heads(const Drawing& drawing, std::size_t count) {
     where.push_back(chosen.where);
   }
   if (!numbered) dots.rows = where;
+  if (count > heads.size()) {
+    throw input_error(translated("there are fewer than {1} heads", count), "PlotOptions::best",
+                      translated("give 1 to {1}", heads.size()));
+  }
   std::vector<RankedHead> best = heads;
   std::ranges::stable_sort(
       best, [](const RankedHead& a, const RankedHead& b) { return a.excess() > b.excess(); });
-  best.resize(std::min(count, best.size()));
+  best.resize(count);
   const auto is_best = [&](const RankedHead& head) {
     return std::ranges::any_of(best, [&](const RankedHead& one) {
       return one.layer == head.layer && one.head == head.head;

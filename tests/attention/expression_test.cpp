@@ -83,6 +83,14 @@ TEST_CASE("a wrong expression is shown with a caret below the place") {
   CHECK(error_of_expression("s + ofset") ==
         "unknown name \"ofset\"\n    s + ofset\n        ^\n  where: /score\n  help:  did you mean "
         "\"offset\"?; tensors are given in \"tables\"");
+  // Names of FlexAttention, of NumPy and of masks.
+  CHECK(error_of_expression("kv_idx <= q_idx", ExpressionUse::where) ==
+        "unknown name \"kv_idx\"\n    kv_idx <= q_idx\n    ^\n  where: /score\n  help:  write j");
+  CHECK(error_of_expression("np.tanh(s)") ==
+        "unknown name \"np\"\n    np.tanh(s)\n    ^\n  where: /score\n  help:  write the function "
+        "without its module, such as tanh(s)");
+  CHECK(error_of_expression("causal", ExpressionUse::where) ==
+        "unknown name \"causal\"\n    causal\n    ^\n  where: /score\n  help:  write j <= i");
   CHECK(error_of_expression("2 * (s + 1")
             .find("expected \")\", found the end\n    2 * (s + 1\n              ^") == 0);
   CHECK(error_of_expression("s + (i < j)").find("expected a number, found a truth") == 0);

@@ -57,7 +57,7 @@ TEST_CASE("flags of other programs get the flag or command that is meant") {
   const std::string run = "\n  where: attn-cli run\n  help:  ";
   check({
       {{"run", "d.json", "--output", "x"},
-       "unknown flag \"--output\"" + run + "did you mean \"--out\"?"},
+       "unknown flag \"--output\"" + run + "write --out"},
       {{"run", "d.json", "--mask", "causal"},
        "unknown flag \"--mask\"" + run + "did you mean \"--causal\"?"},
       {{"run", "d.json", "--dry-run"},

@@ -94,3 +94,35 @@ TEST_CASE("kinds and sources of numbers of other libraries get the document's ow
     check_slip("{" + slip.members + "}", slip);
   }
 }
+
+TEST_CASE("keys and values in the wrong place or form get the one that is meant") {
+  const std::string sdpa = R"("attention":"sdpa","seed":0,)";
+  for (const KeySlip& slip : {
+           KeySlip{R"("attention":"softmax","score":[[1,2]])", "expected a string, found an array",
+                   "/score",
+                   "give an expression such as \"s - 0.1 * abs(i - j)\", or numbers as \"scores\""},
+           {sdpa + R"("query":[[1]],"scale":"1/sqrt(d)")", "expected a number, found a string",
+            "/scale", "give a number such as 0.125: JSON has no formulas"},
+           {sdpa + R"("query":{"randn":[2,2],"index":1})",
+            "expected a list of whole numbers, found a number", "/query/index",
+            "write it in brackets, such as [3]"},
+           {sdpa + R"("query":{"randn":[1,2,3,4],"layout":"BSHD"})", "\"BSHD\" is not a layout",
+            "/query/layout", "write \"BLHD\", with L for positions"},
+           {sdpa + R"("query":{"randn":[1,2,3,4],"layout":"t, n, d"})",
+            "\"t, n, d\" is not a layout", "/query/layout",
+            "write \"LHD\", with L for positions"},
+           {sdpa + R"("query":{"file":"q.npz","key":"q"})", "unknown key \"key\"", "/query/key",
+            "did you mean \"name\"?"},
+           {sdpa + R"("query":[[1]],"mask":{"mask":1})", "unknown key \"mask\"", "/mask/mask",
+            "known: causal, align, window, global, padding, keep, attention_mask, allow, block, "
+            "documents, cu_seqlens, cu_seqlens_q, cu_seqlens_k, prefix, chunk, dilation, where, "
+            "bias, alibi, fill"},
+           {sdpa + R"("query":[[1]],"mask":{"causal":true,"align":"bottom_right"})",
+            "unknown alignment \"bottom_right\"", "/mask/align",
+            "did you mean \"lower_right\"?"},
+           {sdpa + R"("query":[[1]],"labels":{"rows":["a"]})", "unknown key \"rows\"",
+            "/labels/rows", "did you mean \"query\"?"},
+       }) {
+    check_slip("{" + slip.members + "}", slip);
+  }
+}

@@ -218,6 +218,8 @@ TEST_CASE("queries and keys with more heads than positions are told how they are
                  "[B,L,H,D], write \"layout\": \"BLHD\" in query, key and value, and \"layout\": "
                  "\"BHLD\" if it is right"});
   CHECK(warned(2, 8, 4, 4, R"("scale": 1)").size() == 1);
+  // Fewer key heads may share what look like positions.
+  CHECK(warned(2, 6, 4, 2, R"("scale": 1)").size() == 1);
   CHECK(warned(2, 4, 3, 3, R"("scale": 1)").empty());
   CHECK(warned(2, 32, 5, 5, R"("scale": 1)").empty());
   CHECK(warned(2, 3, 6, 6, R"("scale": 1)").empty());

@@ -71,6 +71,16 @@ TEST_CASE("tensors come from files, with the names they have there") {
     CHECK(read.shape() == attn::Shape{2, 2});
     CHECK(read.values<double>()[3] == 4);
   }
+  // A type beside a file is that of its numbers, as in a result.
+  const auto typed = [&](const std::string& type) {
+    return source.read(attn::parse_json(R"({"file":"q.npy","dtype":")" + type + R"("})"),
+                       attn::DType::float32, "/query");
+  };
+  CHECK(typed("float32").values<float>()[3] == 4);
+  CHECK(error_from([&] { typed("float16"); }, std::nullopt) ==
+        "the file holds numbers of the type float32, not float16\n"
+        "  where: /query/dtype\n"
+        "  help:  leave it out: \"dtype\" at the top of the document says what is computed in");
 }
 
 TEST_CASE("a missing file is an error of the file that names the place in the document") {

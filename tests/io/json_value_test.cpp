@@ -381,7 +381,7 @@ TEST_CASE("a text that goes on after its value is told so") {
        "  help:  remove it, or add the bracket that it closes"},
       {"{} {}",
        "expected the end of the text, found '{'\n  where: line 1, column 4\n"
-       "  help:  one text holds one value"},
+       "  help:  give one document at a time, or one per line of a .jsonl file to attn-cli batch"},
       {"1 x",
        "expected the end of the text, found a word\n  where: line 1, column 3\n"
        "  help:  one text holds one value"},

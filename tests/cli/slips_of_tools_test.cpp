@@ -1,0 +1,222 @@
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+// Flags and values in the words of matplotlib, PyTorch, transformers, NumPy and shells.
+
+namespace {
+
+const std::string speeches_folder = std::string(ATTN_DATA) + "/speeches";
+
+std::string told_of(const std::string& problem, const std::string& where, const std::string& help) {
+  return "attn-cli: " + problem + "\n  where: " + where + "\n  help:  " + help + "\n";
+}
+
+// What a command answers to a flag that it does not take.
+void check_flag(const std::string& command, const std::string& flag, const std::string& help) {
+  CAPTURE(flag);
+  const std::string place = "attn-cli " + command;
+  CHECK(refused_with(2, {command, "x", flag, "1"}) ==
+        told_of("unknown flag \"" + flag + "\"", place, help));
+}
+
+// What a command answers to a value of a flag.
+void check_value(const std::vector<std::string>& command, const std::string& flag,
+                 const std::string& value, const std::string& help) {
+  CAPTURE(value);
+  std::vector<std::string> words = command;
+  words.insert(words.end(), {flag, value});
+  CHECK(refused_with(2, words) ==
+        told_of("invalid value \"" + value + "\" for " + flag, flag, help));
+}
+
+}  // namespace
+
+TEST_CASE("flags of plotting libraries get what a picture has in their place") {
+  check_flag("plot", "--tight_layout", "leave it out: margins are trimmed");
+  check_flag("plot", "--suptitle", "did you mean \"--title\"?");
+  check_flag("plot", "--rotation",
+             "leave it out: names turn where they have no room; --ticks index shows positions");
+  check_flag("plot", "--square", "write --figsize WxH: the map fills it");
+  check_flag("plot", "--fps",
+             "leave it out: --out FOLDER writes frames, which ffmpeg joins at any speed");
+  check_flag("plot", "--alpha", "leave it out: the kind of picture and its --style choose it");
+  check_flag("plot", "--xlim", "write --keys A:B, --queries A:B");
+  check_flag("plot", "--vcenter",
+             "leave it out: numbers of both signs have zero in the middle; --color-range=LO,HI "
+             "sets the ends");
+  check_flag("plot", "--invert_cmap",
+             "add _r to the name of the colour map, such as --cmap viridis_r");
+  check_flag("plot", "--show", "attn-cli show draws in the terminal");
+  check_flag("show", "--ascii", "write --color never, which shows plain characters");
+  CHECK(refused_with(2, {"plot", "heatmap", "x", "--no-colorbar"}) ==
+        told_of("unknown flag \"--no-colorbar\"", "attn-cli plot", "write --colorbar off"));
+}
+
+TEST_CASE("flags of kernels and comparisons get the key of a document or the flag") {
+  check_flag("run", "--attn_mask",
+             "write \"mask\": {\"allow\": {\"file\": …}} into the document, or {\"block\": …} "
+             "where true hides, {\"bias\": …} of numbers to add");
+  check_flag("run", "--layout",
+             "write \"layout\": \"BLHD\" into the document, beside the \"file\" of each tensor");
+  check_flag("run", "--window_size",
+             "write --where \"abs(i - j) <= 3\", or \"mask\": {\"window\": {\"left\": 3, "
+             "\"right\": 0}} into the document");
+  check_flag("run", "--dropout_p",
+             "write \"dropout\": {\"p\": 0.1, \"training\": true} into the document");
+  check_flag("run", "--enable_gqa",
+             "leave it out: a key with fewer heads than the query shares them");
+  check_flag("run", "--backend",
+             "leave it out: the numbers are those of the formula, and --cpu chooses the "
+             "instructions");
+  check_flag("compare", "--equal-nan", "leave it out: NaN agrees with NaN");
+  check_flag("compare", "--tol", "write --rtol 1e-3 --atol 1e-3, or --tolerances f32");
+  check_flag("compare", "--max-diff", "write --atol X");
+  check_flag("compare", "--rel_tol", "write --rtol X");
+}
+
+TEST_CASE("flags of transformers and of probes get what a command does") {
+  check_flag("run", "--output_attentions",
+             "leave it out: weights are written unless --no-weights is given");
+  check_flag("run", "--output_hidden_states",
+             "attn-cli run --stages writes the states between layers too");
+  check_flag("tokens", "--decode", "attn-cli run --model M --ids 1,2,3 shows the tokens of ids");
+  check_flag("circuits", "--layers", "write --heads LAYER.HEAD, such as 3.1, or --top N");
+  check_flag("circuits", "--text", "leave it out: only the weights of the model are read");
+  check_flag("explain", "--row", "write --query N");
+  check_flag("explain", "--step", "leave it out: all steps of a query are shown");
+}
+
+TEST_CASE("flags of shells and of other programs get their cure") {
+  check_flag("batch", "--parallel", "did you mean \"--jobs\"?");
+  check_flag("heads", "--num-workers", "did you mean \"--threads\"?");
+  check_flag("batch", "--retry", "did you mean \"--resume\"?");
+  check_flag("batch", "--progress", "leave it out: progress is shown on standard error");
+  check_flag("run", "--indent", "leave it out: jq formats JSON");
+  check_flag("run", "--output-format",
+             "write --tensors FORMAT for the numbers, --format FORMAT for the pictures, or --json "
+             "for the report");
+  check_flag("run", "--config",
+             "write the settings as keys of a document, and name it without a flag");
+  check_flag("run", "--set",
+             "write the flag itself, such as --scale 2, or change the document");
+  CHECK(refused_with(2, {"-v"}) ==
+        told_of("unknown flag \"-v\"", "attn-cli", "attn-cli -V prints the version"));
+  CHECK(refused_with(2, {"list", "cmaps"}) ==
+        told_of("unexpected argument \"cmaps\"", "attn-cli list",
+                "leave it out: the list has all names"));
+}
+
+TEST_CASE("values in other words or forms get the one that is meant") {
+  const std::vector<std::string> plot{"plot", "heatmap", "x", "--out", "x.png"};
+  check_value(plot, "--cmap", "viridis_reversed", "did you mean \"viridis_r\"?");
+  check_value(plot, "--cmap", "#ff0000",
+              "attn-cli list shows the names, such as YlOrRd, YlOrRd_r or Reds");
+  check_value(plot, "--queries", "1", "write --queries 1:2");
+  check_value({"run", "x"}, "--plots", "heatmap.png", "did you mean \"heatmap\"?");
+  check_value({"heads", "x"}, "--analyses", "attention_rollout", "did you mean \"rollout\"?");
+  check_value({"heads", "x"}, "--analyses", "logit_lens", "did you mean \"lens\"?");
+  check_value({"run", "x"}, "--scale", "sqrt",
+              "give a number such as 0.125, or leave it out for 1/√d_k");
+  check_value({"run", "x"}, "--table", "m=0.5",
+              "name a file, or write the number into the expression");
+  check_value({"compare", "x", "y"}, "--tolerances", "1e-3", "write --rtol 1e-3 --atol 1e-3");
+  CHECK(refused_with(2, {"heads", "x", "--logit-difference", " world people"}) ==
+        told_of("a difference is of two logits", "--logit-difference",
+                "give two tokens with a comma between, such as '\" world\",\" people\"'"));
+}
+
+TEST_CASE("what would be dropped without a word is refused") {
+  const std::vector<std::string> text{"--model", speeches_folder, "--text", "The peace of the"};
+  const auto with = [&](const std::string& command, std::vector<std::string> words) {
+    words.insert(words.begin(), text.begin(), text.end());
+    words.insert(words.begin(), command);
+    return refused_with(2, words);
+  };
+  CHECK(with("explain", {"--why", "2.0", "--layers", "1"}) ==
+        told_of("--layers and --why name different layers", "--layers", "leave it out"));
+  CHECK(with("heads", {"--analyses", "lens,rollout"}) ==
+        told_of("the analysis rollout writes tensors, and there is no folder for them",
+                "--analyses", "add --out DIR or --plots all"));
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[[1,0],[0.5,0.5]],[[1,0],[0,1]]]})");
+  const Outcome best = attn_cli({"plot", "grid", "w.json", "--axes", "head", "--best", "3", "--out",
+                                 "x.png"},
+                                folder.path());
+  CHECK(best.exit_code == 3);
+  CHECK(best.errors == told_of("there are fewer than 3 heads", "--best", "give 1 to 2"));
+}
+
+TEST_CASE("files, folders and names in place of something else are called what they are") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "data");
+  folder.write("data/d.json", R"({"attention":"sdpa","query":[[1,0],[0,1]]})");
+  folder.write("notes.md", "# Notes\n");
+  const auto errors = [&](const std::vector<std::string>& words, const std::string& input = "") {
+    return attn_cli(words, folder.path(), input).errors;
+  };
+  CHECK(errors({"run", "Data/d.json"}) ==
+        "attn-cli: cannot open \"Data/d.json\": No such file or directory\n"
+        "  help:  did you mean \"data/d.json\"?\n");
+  const std::string prose =
+      "an input document is a JSON object, such as attn-cli example sdpa prints; a text that a "
+      "model reads is given with --text";
+  CHECK(errors({"run", "notes.md"}) ==
+        told_of("this is plain text, not an input document", "notes.md", prose));
+  CHECK(errors({"run", "-"}, "data/d.json\n") ==
+        told_of("this is the name of a file, not a document", "standard input",
+                "name it in the command line; attn-cli batch reads names from --files-from -"));
+  CHECK(errors({"batch", "--files-from", "data/d.json", "--out", "b"}) ==
+        told_of("this is a document, not a list of documents", "data/d.json",
+                "name it without --files-from"));
+  CHECK(errors({"batch", "--model", speeches_folder, "The peace", "--out", "b"}) ==
+        told_of("there is no document \"The peace\"", "attn-cli batch",
+                "write the texts into a .txt file, one per line, and name it"));
+  CHECK(errors({"batch", "--model", speeches_folder, "--text", "The peace", "--out", "b"}) ==
+        told_of("no input documents given", "attn-cli batch",
+                "write the texts into a .txt file, one per line, and name it"));
+  CHECK(errors({"batch", speeches_folder, "--out", "b"}) ==
+        told_of("\"" + speeches_folder + "\" is the folder of a model, not of documents",
+                "attn-cli batch", "give it with --model"));
+  CHECK(errors({"tokens", speeches_folder, "The peace"}) ==
+        told_of("more than one document given", "attn-cli tokens",
+                "write attn-cli tokens --model " + speeches_folder + " --text \"The peace\""));
+  CHECK(errors({"run", "q.npy", "k.npy"}) ==
+        told_of("more than one input document given: \"k.npy\" is the second", "attn-cli run",
+                R"(name the files in a document: {"attention": "sdpa", "query": {"file": "q.npy"}, )"
+                R"("key": …})"));
+  CHECK(errors({"run", "--model", speeches_folder, "--image", "data"}) ==
+        told_of("\"data\" is a folder", "--image",
+                "name a picture in it, or give all to attn-cli batch --model M data"));
+  CHECK(errors({"run", "data/d.json", "--gradient", "ones"}) ==
+        told_of("cannot open \"ones\": No such file or directory", "--gradient",
+                "--gradient takes the name of a file"));
+  CHECK(errors({"run", "--model", "https://huggingface.co/gpt2", "--text", "a"}) ==
+        told_of("there is no folder \"https://huggingface.co/gpt2\"", "https://huggingface.co/gpt2",
+                "nothing is downloaded: get it with hf download, and give its name there, such as "
+                "gpt2"));
+  CHECK(errors({"heads", "--model", speeches_folder, "--corpus", "data/d.json", "--out", "h"}) ==
+        told_of("\"model\" has no meaning for scaled_dot_product attention", "--model",
+                "leave it out, or give a text: a model reads texts, and this document has tensors of "
+                "its own"));
+  CHECK(errors({"run", "--model", speeches_folder, "--text", "The peace", "--generate", "1",
+                "--parts", "prompt=0:5"}) ==
+        told_of("a part cannot have the name \"prompt\"", "--parts",
+                "choose another: prompt, answer, first_token and sink are parts of their own"));
+}
+
+TEST_CASE("tensors that differ by the order of heads and positions get the layouts") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"output":[[[[1],[2]],[[3],[4]],[[5],[6]]]]})");
+  folder.write("b.json", R"({"output":[[[[1],[2],[3]],[[4],[5],[7]]]]})");
+  const Outcome outcome = attn_cli({"compare", "a.json", "b.json"}, folder.path());
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.output.find("\n  output: the shapes are [1,3,2,1] and [1,2,3,1]; if the first is "
+                            "[B,L,H,D], write --layout BLHD, and if the second is, --layout-b "
+                            "BLHD\n") != std::string::npos);
+}
