@@ -140,8 +140,10 @@ class ExpressionParser {
         throw error(translated("a single \"=\" is not an operator"), at_,
                     translated("write == to compare"));
       }
+      const bool choice = text_.substr(at_).starts_with("if ");
       throw error(translated("expected an operator, found {1}", found()), at_,
-                  translated("put an operator such as + or && between two values"));
+                  choice ? translated("write {1}", "i > j ? s : 0")
+                         : translated("put an operator such as + or && between two values"));
     }
     expect(tree_.root_, use_ == ExpressionUse::where);
   }
@@ -361,6 +363,10 @@ class ExpressionParser {
       return inner;
     }
     if (at_ < text_.size() && begins_name(text_[at_])) return named();
+    if (at_ > 0 && at_ < text_.size() && text_[at_] == '*' && text_[at_ - 1] == '*') {
+      throw error(translated("\"**\" is not an operator"), at_,
+                  translated("write ^ for a power"));
+    }
     throw error(translated("expected a value, found {1}", found()), at_,
                 translated("give a number, a name, a function or an expression in parentheses"));
   }

@@ -119,7 +119,11 @@ void check_groups(const Geometry& geometry, const char* queries, const char* key
                  translated_count(geometry.heads, "{1} head", "{1} heads"), geometry.kv_heads,
                  keys),
       where,
-      translated("make the number of heads of {1} a multiple of that of {2}", queries, keys));
+      std::string_view(queries) == "query"
+          ? translated("make the number of heads of {1} a multiple of that of {2}, or write "
+                       "\"layout\": \"BLHD\" beside each tensor [B,L,H,D]",
+                       queries, keys)
+          : translated("make the number of heads of {1} a multiple of that of {2}", queries, keys));
 }
 
 // Refuses options of products of queries and keys for other scores.

@@ -184,6 +184,11 @@ class GivenCommand {
       }
       if (opened || (stands_for && !is_given(place))) where = flag.name;
     }
+    const bool texts = where == "--corpus" || where == "--files-from";
+    if (opened_by != nullptr && texts && opened_by->find(' ') != std::string::npos) {
+      return {error.kind(), error.problem(), where,
+              translated("write the texts into a .txt file, one per line, and name it")};
+    }
     if (opened_by != nullptr && is_word(*opened_by)) {
       return {error.kind(), error.problem(), where,
               translated("{1} takes the name of a file", where)};

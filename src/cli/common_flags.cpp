@@ -72,7 +72,10 @@ void add_limits(Flags& flags, Limits& limits) {
       translated("Limit of the time for a document (default: no limit, in batch with --restrict "
                  "60)"),
       [&](const std::string& text) {
-        const double seconds = finite_number("--max-seconds", text);
+        double seconds = 0;
+        if (!parse_number(text, seconds))
+          throw wrong_value("--max-seconds", text, translated("a number of seconds, such as 300"));
+        seconds = finite_number("--max-seconds", text);
         if (seconds <= 0) {
           throw wrong_value("--max-seconds", text, translated("a number above 0"));
         }
@@ -133,7 +136,17 @@ std::vector<std::string> kind_words() {
 Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> take) {
   Flag& flag = flags.add(
       "--attention", "KIND", help,
-      [take = std::move(take)](const std::string& text) { take(kind_named(text, "--attention")); });
+      [take = std::move(take)](const std::string& text) {
+        if (text.find(',') != std::string::npos) {
+          std::string meant;
+          for (const std::string& kind : comma_separated(text))
+            meant += (meant.empty() ? "--attention " : " --attention ") + kind;
+          throw Error(ErrorKind::usage,
+                      translated("invalid value \"{1}\" for {2}", text, "--attention"),
+                      "--attention", translated("write {1}", meant));
+        }
+        take(kind_named(text, "--attention"));
+      });
   flag.words = kind_words();
   return flag;
 }
@@ -246,6 +259,13 @@ void check_inputs(const std::vector<std::string>& inputs, bool text_only,
     throw Error(ErrorKind::usage,
                 translated("more than one input document given: \"{1}\" is the second", inputs[1]),
                 command, translated("put it in quotes: {1}", "\"" + whole + "\""));
+  }
+  if (inputs[0].find_first_of("*?") != std::string::npos &&
+      !std::filesystem::exists(inputs[0], none)) {
+    throw Error(ErrorKind::usage, translated("\"{1}\" is a pattern, not a document", inputs[0]),
+                command,
+                translated("compute all that it matches with {1}",
+                           "attn-cli batch '" + inputs[0] + "'"));
   }
   if (inputs[0].starts_with('{') && !std::filesystem::exists(inputs[0], none)) {
     throw Error(ErrorKind::usage, translated("a document is given in place of its file"), command,

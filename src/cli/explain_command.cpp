@@ -60,7 +60,8 @@ void take_words(const std::vector<std::string>& words, ExplainOptions& options,
     take_one(words);
     return;
   }
-  if (words.size() == 2 && is_digits(words[1]) && !std::filesystem::exists(words[1])) {
+  const bool name = words.size() == 2 && words[1].find_first_of("./*?") == std::string::npos;
+  if (name && !std::filesystem::exists(words[1])) {
     throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", words[1]),
                 "attn-cli explain", translated("write {1}", "--query " + words[1]));
   }
@@ -158,8 +159,14 @@ Command explain_command() {
              options.why = true;
              if (text.empty()) return;
              const auto layer = options.layer;
+             const std::size_t head = options.head;
              const std::string stack = options.stack;
              take_head_of_layer("--why", text, options);
+             if (head != 0 && head != options.head) {
+               throw Error(ErrorKind::usage,
+                           translated("{1} and --why name different heads", "--head"), "--head",
+                           translated("leave it out"));
+             }
              if (!layer || (layer == options.layer && stack == options.stack)) return;
              throw Error(ErrorKind::usage,
                          translated("--layers and --why name different layers"), "--layers",

@@ -39,6 +39,8 @@ bool goes_on(const Flag& flag, const std::string& word) {
     return std::find(flag.words.begin(), flag.words.end(), part) != flag.words.end();
   };
   double number = 0;
+  // Names of tensors: an input would have an extension.
+  if (flag.value == "NAME,…") return word.find_first_of("./*?") == std::string::npos;
   if (flag.value == "TEXT") return word.find_first_of("./") == std::string::npos;
   if (is_unit(word)) return flag.value == "WxH";
   return among(word) || parse_number(word, number);

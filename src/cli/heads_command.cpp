@@ -98,6 +98,20 @@ int read_many(HeadsCorpusOptions options, const GivenHeads& given) {
   return report(outcome, given);
 }
 
+// Throws Error(usage) for the name of a table where that of a folder belongs.
+void refuse_table_name(const std::filesystem::path& out) {
+  std::error_code none;
+  const std::string extension = out.extension().string();
+  if ((extension != ".csv" && extension != ".json") || std::filesystem::is_directory(out, none))
+    return;
+  throw Error(ErrorKind::usage,
+              translated("\"{1}\" is the name of a file, and {2} takes a folder", out.string(),
+                         "--out"),
+              "--out",
+              translated("write {1}", "attn-cli heads … --" + extension.substr(1) + " > " +
+                                          out.string()));
+}
+
 // Throws Error(usage) for an analysis that only writes tensors where none are written.
 void check_analyses(const HeadsOptions& options, const GivenHeads& given) {
   if (options.out || !given.corpus.corpus.empty() || given.merge || given.against) return;
@@ -123,6 +137,7 @@ int read(const GivenHeads& given) {
                 "--out", translated("leave it out"));
   }
   if (heads.plots && !heads.out) heads.out = "attention_heads";
+  refuse_table_name(heads.out.value_or(""));
   heads.table.width = terminal_options({}, given.common).columns;
   if (heads.table.wide && !given.csv && !heads.out && options.corpus.empty() && !given.merge) {
     throw Error(ErrorKind::usage, translated("--wide is about comma-separated values"), "--wide",

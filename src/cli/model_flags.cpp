@@ -56,10 +56,11 @@ std::vector<std::int64_t> token_ids(const std::string& text) {
 // Throws Error(usage) where the name of a file stands for the text of a flag.
 void refuse_file(const std::string& flag, const std::string& text) {
   std::error_code none;
-  const std::filesystem::path path = text;
+  const bool at = text.starts_with('@');
+  const std::filesystem::path path = at ? text.substr(1) : text;
   if (!path.has_extension() || !std::filesystem::is_regular_file(path, none)) return;
   throw Error(ErrorKind::usage, translated("\"{1}\" is the name of a file, not a text", text),
-              flag, translated("give what it holds: {1}", flag + " \"$(cat " + text + ")\""));
+              flag, translated("give what it holds: {1}", flag + " \"$(cat " + path.string() + ")\""));
 }
 
 }  // namespace

@@ -64,6 +64,35 @@ std::string without(const std::string& name, const std::string& command,
   return translated("leave out {1}", name);
 }
 
+// Up to three flags that have a word of another one, as "--annotate-color, --color-range" for
+// "--color-scheme"; empty if there is none.
+std::string flags_of_words(const std::string& flag, const std::vector<std::string_view>& names) {
+  constexpr std::size_t shortest = 4, most = 3;
+  const auto words_of = [](std::string_view name) {
+    std::vector<std::string> words(1);
+    for (const char c : name) {
+      if (c == '-' || c == '_') {
+        words.emplace_back();
+      } else {
+        words.back() += c;
+      }
+    }
+    return words;
+  };
+  const std::vector<std::string> wanted = words_of(flag);
+  std::string alike;
+  std::size_t count = 0;
+  for (const std::string_view name : names) {
+    const std::vector<std::string> own = words_of(name);
+    const bool shared = std::ranges::any_of(wanted, [&](const std::string& word) {
+      return word.size() >= shortest && std::ranges::count(own, word) > 0;
+    });
+    if (!shared || ++count > most) continue;
+    alike += (alike.empty() ? "" : ", ") + std::string(name);
+  }
+  return alike;
+}
+
 }  // namespace
 
 std::string advice(const std::string& flag, const std::vector<std::string_view>& names,
@@ -92,7 +121,10 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   }
   if (flag == "--format" && known("--json"))
     return translated("--json prints JSON, and attn-cli plot draws pictures");
-  if (flag == "-j") return translated("write {1}", known("--jobs") ? "--jobs N" : "--threads N");
+  if (flag.starts_with("-j") && (flag.size() == 2 || is_digits(flag.substr(2)))) {
+    return translated("write {1}", (known("--jobs") ? "--jobs " : "--threads ") +
+                                       (flag.size() == 2 ? "N" : flag.substr(2)));
+  }
   if (!command.empty()) {
     std::string text = advice_of_output(flag, command, known("--out"));
     if (!text.empty()) return text;
@@ -124,6 +156,8 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
       return translated("it is a command: see {1} --help", "attn-cli " + one.name);
   }
   if (std::string few = few_flags(place, all); !few.empty()) return few;
+  const std::string alike = flags_of_words(flag, names);
+  if (!alike.empty()) return translated("see {1} --help, of {2}", place, alike);
   return translated("see {1} --help", place);
 }
 

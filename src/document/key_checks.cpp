@@ -31,6 +31,8 @@ constexpr std::string_view write_feed_forward = to_translate("write \"feed_forwa
 constexpr std::string_view write_layers = to_translate("write \"layers\"");
 constexpr std::string_view write_width =
     to_translate("leave it out: the widths follow from the tensors");
+constexpr std::string_view write_softmax =
+    to_translate("leave it out: weights are a softmax of the scores");
 constexpr std::string_view write_query = to_translate("write \"query\"");
 constexpr std::string_view write_key = to_translate("write \"key\"");
 constexpr std::string_view write_value = to_translate("write \"value\"");
@@ -112,6 +114,12 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"num_hidden_layers", write_layers},
     {"embed_dim", write_width},
     {"d_model", write_width},
+    {"dim", write_width},
+    {"d_head", write_width},
+    {"embed_size", write_width},
+    {"embedding_dim", write_width},
+    {"softmax", write_softmax},
+    {"normalize", write_softmax},
     {"d_k", write_width},
     {"d_v", write_width},
     {"head_dim", write_width},
@@ -250,7 +258,7 @@ std::string help_for(const DocumentKey& key, Kind kind) {
   }
   if (name == "model") {
     return translated("leave it out, or give a text: a model reads texts, and this document has "
-                      "tensors of its own");
+                      "its own tensors");
   }
   if (key.takes(info(Kind::model)) && !key.takes(info(Kind::encoder_layer)))
     return translated(
@@ -333,7 +341,9 @@ void refuse_member(const std::string& key, std::span<const std::string_view> kno
   // "key" of a file of tensors is a tensor's name, and a mask in a mask is one of its parts.
   const bool of_file = key == "key" && std::ranges::count(known, std::string_view("name")) > 0;
   const bool within_itself = outer.ends_with('/' + key);
-  const bool elsewhere = find_key(key) != nullptr && !of_file && !within_itself;
+  // Objects of one or two members are shown whole.
+  const bool elsewhere =
+      find_key(key) != nullptr && !of_file && !within_itself && known.size() > 2;
   throw input_error(translated("unknown key \"{1}\"", key), at,
                     elsewhere
                         ? translated("write it at the top of the document, outside of {1}", outer)

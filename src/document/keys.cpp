@@ -330,6 +330,12 @@ constexpr std::array<DocumentKey, 82> keys{{
     {"norm", layers, to_translate("post or pre"), +[] { return names_schema(norm_places); },
      Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
+       const bool kind = given.value.is(JsonValue::Type::string) &&
+                         (given.value.string() == "layer" || given.value.string() == "rms");
+       if (kind) {
+         throw input_error(translated("unknown {1} \"{2}\"", "norm", given.value.string()),
+                           given.place, translated("write {1}", "\"norm_kind\""));
+       }
        values.transformer.norm = expect_choice(given.value, given.place, "norm", norm_places);
      },
      true},

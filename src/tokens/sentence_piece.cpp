@@ -22,7 +22,7 @@ namespace {
 
 Error no_model() {
   return input_error(translated("this is not a SentencePiece model, or not a complete one"), "",
-                     translated("use the file as published"));
+                     translated("use the file as published, or name the folder of the model"));
 }
 
 bool loads(sentencepiece::SentencePieceProcessor& processor, std::string_view bytes) {

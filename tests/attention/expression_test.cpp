@@ -83,6 +83,12 @@ TEST_CASE("a wrong expression is shown with a caret below the place") {
   CHECK(error_of_expression("s + ofset") ==
         "unknown name \"ofset\"\n    s + ofset\n        ^\n  where: /score\n  help:  did you mean "
         "\"offset\"?; tensors are given in \"tables\"");
+  CHECK(error_of_expression("s ** 2") ==
+        "\"**\" is not an operator\n    s ** 2\n       ^\n  where: /score\n  help:  write ^ for a "
+        "power");
+  CHECK(error_of_expression("s if i > j else 0") ==
+        "expected an operator, found \"if\"\n    s if i > j else 0\n      ^\n  where: /score\n"
+        "  help:  write i > j ? s : 0");
   // Names of FlexAttention, of NumPy and of masks.
   CHECK(error_of_expression("kv_idx <= q_idx", ExpressionUse::where) ==
         "unknown name \"kv_idx\"\n    kv_idx <= q_idx\n    ^\n  where: /score\n  help:  write j");

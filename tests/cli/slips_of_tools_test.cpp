@@ -53,6 +53,16 @@ TEST_CASE("flags of plotting libraries get what a picture has in their place") {
   check_flag("plot", "--invert_cmap",
              "add _r to the name of the colour map, such as --cmap viridis_r");
   check_flag("plot", "--show", "attn-cli show draws in the terminal");
+  check_flag("plot", "--width", "write --figsize WxH, in inches");
+  check_flag("plot", "--decimals", "write --annotate-format .2f");
+  check_flag("plot", "--text_color", "write --annotate-color COLOR");
+  check_flag("plot", "--sharex",
+             "leave it out: panels share their colours unless --color-range panel is given");
+  check_flag("plot", "--rows", "did you mean \"--columns\"?");
+  check_flag("plot", "--no-title", "write --title \"\", an empty one");
+  check_flag("plot", "--all", "write --head all, --sample all");
+  // A flag that nobody knows has those of its words.
+  check_flag("plot", "--colorbar-size", "see attn-cli plot --help, of --colorbar-label, --colorbar");
   check_flag("show", "--ascii", "write --color never, which shows plain characters");
   CHECK(refused_with(2, {"plot", "heatmap", "x", "--no-colorbar"}) ==
         told_of("unknown flag \"--no-colorbar\"", "attn-cli plot", "write --colorbar off"));
@@ -74,6 +84,17 @@ TEST_CASE("flags of kernels and comparisons get the key of a document or the fla
   check_flag("run", "--backend",
              "leave it out: the numbers are those of the formula, and --cpu chooses the "
              "instructions");
+  check_flag("run", "--return_lse", "write --stages --only output,lse");
+  check_flag("run", "--align",
+             "write \"mask\": {\"causal\": true, \"align\": \"lower_right\"} into the document");
+  check_flag("run", "--block_size", "leave it out: it changes no number");
+  check_flag("run", "--value",
+             "name the files in a document: \"query\": {\"file\": …}, or save all in one .npz");
+  check_flag("run", "--cu_seqlens", "write --valid-lens N,N,…");
+  check_flag("bench", "--size", "write --shape B,H,Lq,Lk,D");
+  check_flag("compare", "--expected", "name both files without flags: attn-cli compare A B");
+  check_flag("compare", "--ignore", "write --only NAME,…, the tensors to compare");
+  check_flag("compare", "--exit-zero", "leave it out: write … || true");
   check_flag("compare", "--equal-nan", "leave it out: NaN agrees with NaN");
   check_flag("compare", "--tol", "write --rtol 1e-3 --atol 1e-3, or --tolerances f32");
   check_flag("compare", "--max-diff", "write --atol X");
@@ -85,6 +106,18 @@ TEST_CASE("flags of transformers and of probes get what a command does") {
              "leave it out: weights are written unless --no-weights is given");
   check_flag("run", "--output_hidden_states",
              "attn-cli run --stages writes the states between layers too");
+  check_flag("run", "--text-file",
+             "write --text \"$(cat FILE)\"; attn-cli batch reads a .txt file of one text per line");
+  check_flag("run", "--use_cache",
+             "leave it out: all tokens are computed; \"past_key\" of a document is a cache");
+  check_flag("run", "--trust_remote_code",
+             "leave it out: files are read as they are, and none of their code is run");
+  check_flag("run", "--revision", "write --model NAME@REVISION");
+  check_flag("heads", "--metric", "write --statistics NAME");
+  check_flag("heads", "--descending", "leave it out: --sort puts the largest first");
+  check_flag("heads", "--threshold", "write --sink-threshold X");
+  check_flag("explain", "--precision", "write --digits N");
+  check_flag("explain", "--all", "write --query all");
   check_flag("tokens", "--decode", "attn-cli run --model M --ids 1,2,3 shows the tokens of ids");
   check_flag("circuits", "--layers", "write --heads LAYER.HEAD, such as 3.1, or --top N");
   check_flag("circuits", "--text", "leave it out: only the weights of the model are read");
@@ -96,6 +129,19 @@ TEST_CASE("flags of shells and of other programs get their cure") {
   check_flag("batch", "--parallel", "did you mean \"--jobs\"?");
   check_flag("heads", "--num-workers", "did you mean \"--threads\"?");
   check_flag("batch", "--retry", "did you mean \"--resume\"?");
+  check_flag("batch", "-j4", "write --jobs 4");
+  check_flag("batch", "--timeout", "write --max-seconds SECONDS");
+  check_flag("batch", "--exclude",
+             "name the documents, or a pattern in quotes, such as 'docs/*.json'");
+  check_flag("batch", "--keep-going",
+             "leave it out: the others go on unless --fail-fast is given");
+  check_flag("batch", "--stop-on-error", "write --fail-fast");
+  check_flag("batch", "--log", "write --norm log; messages go to standard error: 2> FILE");
+  check_flag("run", "--stdout", "write --out -");
+  check_flag("run", "--no-output", "write --only NAME,…, the tensors to write");
+  check_flag("validate", "--fix", "it reports alone: change the document as each help says");
+  check_flag("compare", "--verbose",
+             "--quiet prints nothing but errors; attn-cli explain shows every number of one query");
   check_flag("batch", "--progress", "leave it out: progress is shown on standard error");
   check_flag("run", "--indent", "leave it out: jq formats JSON");
   check_flag("run", "--output-format",
@@ -125,6 +171,9 @@ TEST_CASE("values in other words or forms get the one that is meant") {
               "give a number such as 0.125, or leave it out for 1/√d_k");
   check_value({"run", "x"}, "--table", "m=0.5",
               "name a file, or write the number into the expression");
+  check_value({"run", "x"}, "--attention", "sdpa,dot_product",
+              "write --attention sdpa --attention dot_product");
+  check_value({"run", "x"}, "--max-seconds", "5m", "give a number of seconds, such as 300");
   check_value({"compare", "x", "y"}, "--tolerances", "1e-3", "write --rtol 1e-3 --atol 1e-3");
   CHECK(refused_with(2, {"heads", "x", "--logit-difference", " world people"}) ==
         told_of("a difference is of two logits", "--logit-difference",
@@ -140,6 +189,11 @@ TEST_CASE("what would be dropped without a word is refused") {
   };
   CHECK(with("explain", {"--why", "2.0", "--layers", "1"}) ==
         told_of("--layers and --why name different layers", "--layers", "leave it out"));
+  CHECK(with("explain", {"--head", "1", "--why", "2.0"}) ==
+        told_of("--head and --why name different heads", "--head", "leave it out"));
+  CHECK(with("heads", {"--out", "heads.csv"}) ==
+        told_of("\"heads.csv\" is the name of a file, and --out takes a folder", "--out",
+                "write attn-cli heads … --csv > heads.csv"));
   CHECK(with("heads", {"--analyses", "lens,rollout"}) ==
         told_of("the analysis rollout writes tensors, and there is no folder for them",
                 "--analyses", "add --out DIR or --plots all"));
@@ -183,13 +237,32 @@ TEST_CASE("files, folders and names in place of something else are called what t
   CHECK(errors({"batch", speeches_folder, "--out", "b"}) ==
         told_of("\"" + speeches_folder + "\" is the folder of a model, not of documents",
                 "attn-cli batch", "give it with --model"));
+  CHECK(errors({"batch", "data/d.json,notes.md", "--out", "b"}) ==
+        told_of("\"data/d.json,notes.md\" names several files", "attn-cli batch",
+                "name them one by one, with spaces between and without quotes"));
+  CHECK(errors({"validate", "nowhere/*.json"}) ==
+        "attn-cli: no document: nothing matches \"nowhere/*.json\"\n  help:  check the pattern\n");
+  CHECK(errors({"run", "data/*.json"}) ==
+        told_of("\"data/*.json\" is a pattern, not a document", "attn-cli run",
+                "compute all that it matches with attn-cli batch 'data/*.json'"));
+  CHECK(errors({"run", "data/d.json", "--only", "weights", "output"}) ==
+        told_of("--only takes one value: \"output\" is left over", "attn-cli run",
+                "write --only weights,output"));
+  CHECK(errors({"run", "--model", speeches_folder, "--text", "@notes.md"}) ==
+        told_of("\"@notes.md\" is the name of a file, not a text", "--text",
+                "give what it holds: --text \"$(cat notes.md)\""));
+  CHECK(errors({"heads", "--model", speeches_folder, "--corpus", "The peace. The war."}) ==
+        told_of("cannot open \"The peace. The war.\": No such file or directory", "--corpus",
+                "write the texts into a .txt file, one per line, and name it"));
+  CHECK(errors({"explain", "data/d.json", "cat"}) ==
+        told_of("unexpected argument \"cat\"", "attn-cli explain", "write --query cat"));
   CHECK(errors({"tokens", speeches_folder, "The peace"}) ==
         told_of("more than one document given", "attn-cli tokens",
                 "write attn-cli tokens --model " + speeches_folder + " --text \"The peace\""));
   CHECK(errors({"run", "q.npy", "k.npy"}) ==
         told_of("more than one input document given: \"k.npy\" is the second", "attn-cli run",
-                R"(name the files in a document: {"attention": "sdpa", "query": {"file": "q.npy"}, )"
-                R"("key": …})"));
+                R"(name the files in a document: {"attention": "sdpa", "query": {"file": )"
+                R"("q.npy"}, "key": …})"));
   CHECK(errors({"run", "--model", speeches_folder, "--image", "data"}) ==
         told_of("\"data\" is a folder", "--image",
                 "name a picture in it, or give all to attn-cli batch --model M data"));
@@ -202,8 +275,8 @@ TEST_CASE("files, folders and names in place of something else are called what t
                 "gpt2"));
   CHECK(errors({"heads", "--model", speeches_folder, "--corpus", "data/d.json", "--out", "h"}) ==
         told_of("\"model\" has no meaning for scaled_dot_product attention", "--model",
-                "leave it out, or give a text: a model reads texts, and this document has tensors of "
-                "its own"));
+                "leave it out, or give a text: a model reads texts, and this document has its "
+                "own tensors"));
   CHECK(errors({"run", "--model", speeches_folder, "--text", "The peace", "--generate", "1",
                 "--parts", "prompt=0:5"}) ==
         told_of("a part cannot have the name \"prompt\"", "--parts",

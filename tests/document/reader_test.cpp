@@ -199,7 +199,8 @@ TEST_CASE("options of layers are checked") {
              R"("parameters":{"W_q.weight":)"
              R"({"ones":[4,4]},"W_k.weight":{"ones":[3,4]},"W_v.weight":{"ones":[3,4]}})"})) ==
         "query has 4 heads, not a multiple of the 3 of key\n  where: doc.json, /kv_heads\n"
-        "  help:  make the number of heads of query a multiple of that of key");
+        "  help:  make the number of heads of query a multiple of that of key, or write \"layout\": "
+        "\"BLHD\" beside each tensor [B,L,H,D]");
 }
 
 TEST_CASE("a decoder whose self-attention sees ahead is warned of") {
