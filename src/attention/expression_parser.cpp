@@ -140,7 +140,11 @@ class ExpressionParser {
         throw error(translated("a single \"=\" is not an operator"), at_,
                     translated("write == to compare"));
       }
-      const bool choice = text_.substr(at_).starts_with("if ");
+      const bool choice = text_.substr(at_, 2) == "if";
+      if (c == '&' || c == '|') {
+        throw error(translated("a single \"{1}\" is not an operator", std::string(1, c)), at_,
+                    translated("write {1}", std::string(2, c)));
+      }
       throw error(translated("expected an operator, found {1}", found()), at_,
                   choice ? translated("write {1}", "i > j ? s : 0")
                          : translated("put an operator such as + or && between two values"));

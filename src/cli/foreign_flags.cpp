@@ -12,7 +12,8 @@ namespace {
 
 struct ForeignFlags {
   std::string_view names;  ///< with spaces between, hyphens for underscores
-  std::string_view of;     ///< commands that get the advice, or a flag that they take; empty: all
+  std::string_view of;  ///< commands that get the advice, with bars between, or a flag that they
+                        ///< take; empty: all
   std::string_view help;
 };
 
@@ -54,9 +55,11 @@ constexpr ForeignFlags foreign_flags[]{
     {"--softcap",
      "",
      to_translate("write --score \"50 * tanh(s / 50)\", or \"softcap\": 50 into the document")},
-    {"--rotary --rope", "", to_translate("write \"rotary\": {\"theta\": 10000} into the document")},
+    {"--rope-theta --rotary-base --rope-base --rotary --rope",
+     "", to_translate("write \"rotary\": {\"theta\": 10000} into the document")},
     {"--alibi", "", to_translate("write \"mask\": {\"alibi\": true} into the document")},
-    {"--sinks", "", to_translate("write \"sinks\" with a number for each head into the document")},
+    {"--sink --attention-sink --sinks",
+     "", to_translate("write \"sinks\" with a number for each head into the document")},
     {"--parameters", "", to_translate("write \"parameters\": {\"file\": …} into the document")},
     {"--fp16 --half", "", to_translate("write --dtype float16")},
     {"--bf16", "", to_translate("write --dtype bfloat16")},
@@ -86,7 +89,8 @@ constexpr ForeignFlags foreign_flags[]{
      "",
      to_translate("leave it out: all samples are computed together")},
     {"--epochs --lr --learning-rate", "", to_translate("leave it out: nothing is trained")},
-    {"--temperature --top-p --top-k --do-sample --sample-tokens --num-beams --beam-size "
+    {"--num-return-sequences --return-sequences --temperature --top-p --top-k --do-sample "
+     "--sample-tokens --num-beams --beam-size "
      "--repetition-penalty",
      "",
      to_translate("leave it out: the likeliest token is taken each time")},
@@ -105,10 +109,10 @@ constexpr ForeignFlags foreign_flags[]{
      "",
      to_translate("--background white or dark is for pictures; a page follows the browser")},
     {"-t", "", to_translate("write --text TEXT")},
-    {"--open --browser --port --serve --host --server",
+    {"--open-browser --open --browser --port --serve --host --server",
      "",
      to_translate("view writes a page: open it with a browser")},
-    {"--force --overwrite --yes -y --clobber --exist-ok --replace",
+    {"--overwrite-all --no-overwrite --force --overwrite --yes -y --clobber --exist-ok --replace",
      "",
      to_translate("leave it out: files of an earlier result are replaced")},
     {"--tokenizer --tokenizer-path --tokenizer-name --vocab",
@@ -133,7 +137,7 @@ constexpr ForeignFlags foreign_flags[]{
      to_translate("write \"mask\": {\"allow\": {\"file\": …}} into the document, or {\"block\": "
                   "…} where true hides, {\"bias\": …} of numbers to add")},
     {"--layout",
-     "run batch explain validate view heads",
+     "run|batch|explain|validate|view|heads",
      to_translate("write \"layout\": \"BLHD\" into the document, beside the \"file\" of each "
                   "tensor")},
     {"--enable-gqa --gqa --num-kv-heads --kv-heads --n-kv-heads --num-key-value-heads",
@@ -144,7 +148,8 @@ constexpr ForeignFlags foreign_flags[]{
      "",
      to_translate("leave it out: the numbers are those of the formula, and --cpu chooses the "
                   "instructions")},
-    {"--output-attentions --return-attentions --return-attention --return-attention-scores "
+    {"--save-weights --save-attentions --output-attentions --return-attentions "
+     "--return-attention --return-attention-scores "
      "--need-weights --attentions",
      "",
      to_translate("leave it out: weights are written unless --no-weights is given")},
@@ -187,7 +192,8 @@ constexpr ForeignFlags foreign_flags[]{
     {"--ascii --plain --plain-text --no-unicode",
      "--as",
      to_translate("write --color never, which shows plain characters")},
-    {"--alpha --marker --linestyle --linecolor --edgecolor --grid-lines --despine",
+    {"--curved --hide-axis --axis-off --spines --frame --alpha --marker --linestyle --linecolor "
+     "--edgecolor --grid-lines --despine",
      "--dpi",
      to_translate("leave it out: the kind of picture and its --style choose it")},
     {"--xlim --ylim --xrange --yrange", "--keys", to_translate("write --keys A:B, --queries A:B")},
@@ -213,7 +219,7 @@ constexpr ForeignFlags foreign_flags[]{
      "tokens",
      to_translate("attn-cli run --model M --ids 1,2,3 shows the tokens of ids")},
     {"--all --every", "explain", to_translate("write --query all")},
-    {"--all --every", "plot show", to_translate("write --head all, --sample all")},
+    {"--all --every", "plot|show", to_translate("write --head all, --sample all")},
     {"--all --list",
      "model",
      to_translate("leave it out: attn-cli model lists those that are found")},
@@ -262,7 +268,7 @@ constexpr ForeignFlags foreign_flags[]{
      "",
      to_translate("name the files in a document: \"query\": {\"file\": …}, or save all in one "
                   ".npz")},
-    {"--seqlens --cu-seqlens --context-lens --lens --key-lens",
+    {"--seqlens --cu-seqlens --context-lens --key-lens",
      "--valid-lens",
      to_translate("write --valid-lens N,N,…")},
     {"--size --sizes --dims", "--shape", to_translate("write --shape B,H,Lq,Lk,D")},
@@ -284,7 +290,7 @@ constexpr ForeignFlags foreign_flags[]{
      to_translate("leave it out: --sort puts the largest first")},
     {"--threshold", "heads", to_translate("write --sink-threshold X")},
     {"--exclude --include --glob --pattern",
-     "batch validate",
+     "batch|validate",
      to_translate("name the documents, or a pattern in quotes, such as 'docs/*.json'")},
     {"--timeout --time-limit --max-time",
      "--max-seconds",
@@ -301,12 +307,88 @@ constexpr ForeignFlags foreign_flags[]{
     {"--fix --repair",
      "validate",
      to_translate("it reports alone: change the document as each help says")},
+    {"--average --mean --max --sum",
+     "plot|show",
+     to_translate("write --head mean, --layers 0:3,mean")},
+    {"--diff --difference --compare --minus",
+     "plot|show",
+     to_translate("attn-cli plot difference A B draws what differs")},
+    {"--highlight --mark --box --strongest",
+     "plot",
+     to_translate("write --top K or --threshold X, which show the strongest alone")},
+    {"--metric --metrics --cosine --mse --mae --l2 --norm",
+     "compare",
+     to_translate("leave it out: largest differences are reported, by --json all numbers")},
+    {"--dtype --precision", "compare", to_translate("write --tolerances TYPE, such as f16")},
+    {"--transpose --permute --axis-order",
+     "compare",
+     to_translate("write --layout BLHD, the axes of A")},
+    {"--mask-type --attn-mask-type",
+     "",
+     to_translate("write --causal, or \"mask\": {…} into the document")},
+    {"--backward --requires-grad --grad-output --dout",
+     "--gradient",
+     to_translate("write --gradient FILE")},
+    {"--compile --jit --deterministic --reproducible --eager --no-grad --eval",
+     "",
+     to_translate("leave it out: the same input gives the same bytes")},
+    {"--profile --time --timer --timeit",
+     "--timing",
+     to_translate("write --timing; attn-cli bench measures speed")},
+    {"--benchmark --bench", "", to_translate("attn-cli bench measures speed")},
+    {"--hook --hooks --probe --activations --cache-activations",
+     "--patch",
+     to_translate("attn-cli run --stages writes states and scores, --patch --at replaces parts")},
+    {"--embeddings --embed --pooling",
+     "--model",
+     to_translate("leave it out: a folder of sentence-transformers gives sentence_embedding")},
+    {"--system --role --messages --conversation",
+     "--text",
+     to_translate("write the special tokens of the model into --text")},
+    {"--padding --padding-side --pad",
+     "--model",
+     to_translate("leave it out: shorter texts are padded and masked")},
+    {"--target --target-token --class --answer-token",
+     "--logit",
+     to_translate("write --logit TOKEN")},
+    {"--n-samples --num-texts --max-texts",
+     "heads",
+     to_translate("leave it out: --corpus reads all of its lines")},
+    {"--cluster --clusters --tsne --pca --mds",
+     "heads",
+     to_translate("write --analyses distances --plots all")},
+    {"--ov --qk --composition --compositions --copying",
+     "circuits",
+     to_translate("leave it out: the tables have all of them")},
+    {"--notebook --jupyter --inline",
+     "view",
+     to_translate("attn.run of the Python module shows a page in a notebook")},
+    {"--limit --max-items --max-documents --first",
+     "batch",
+     to_translate("name fewer documents, or write --shard 0/10 for a part")},
+    {"--shuffle --random-order",
+     "",
+     to_translate("leave it out: documents are computed in their order, each by itself")},
+    {"--summary --report --manifest",
+     "batch",
+     to_translate("leave it out: summary.jsonl is written into --out")},
+    {"--memory --max-memory --mem --ram", "--max-elements", to_translate("write --max-elements N")},
+    {"--compress --compression --gzip --zip",
+     "--tensors",
+     to_translate("leave it out: files are written as they are; gzip makes them smaller")},
+    {"--append", "--out", to_translate("leave it out: each run has a folder, --out DIR")},
+    {"--tmp --tmpdir --temp-dir --tempdir",
+     "",
+     to_translate("leave it out: nothing is written outside of --out")},
+    {"--cwd --workdir --chdir --base-dir --root",
+     "",
+     to_translate("leave it out: names in a document are relative to it")},
 };
 
-// The words of a text with spaces between them.
+// Whether a word is among those with spaces or bars between them.
 bool has_word(std::string_view words, std::string_view wanted) {
   while (!words.empty()) {
-    const std::size_t length = std::min(words.find(' '), words.size());
+    const std::size_t length = std::min(words.find_first_of(" |"), words.size());
     if (words.substr(0, length) == wanted) return true;
     words.remove_prefix(std::min(length + 1, words.size()));
   }

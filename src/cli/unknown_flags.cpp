@@ -64,6 +64,26 @@ std::string without(const std::string& name, const std::string& command,
   return translated("leave out {1}", name);
 }
 
+// The flag that takes the name of another one as its value, "--plots grid" for "--grid"; empty if
+// there is none.
+std::string flag_of_value(const std::string& name, const std::string& command,
+                          const std::vector<Command>& all) {
+  constexpr std::size_t shortest = 4;  // "--on" could be anything
+  std::string value = name.substr(std::min<std::size_t>(name.size(), 2));
+  std::ranges::replace(value, '-', '_');
+  if (value.size() < shortest) return "";
+  for (const Command& one : all) {
+    if ("attn-cli " + one.name != command) continue;
+    for (const std::string_view lists : {"--plots", "--analyses", "--statistics", ""}) {
+      for (const Flag& flag : one.flags) {
+        if ((flag.name == lists || lists.empty()) && std::ranges::count(flag.words, value) > 0)
+          return flag.name + " " + value;
+      }
+    }
+  }
+  return "";
+}
+
 // Up to three flags that have a word of another one, as "--annotate-color, --color-range" for
 // "--color-scheme"; empty if there is none.
 std::string flags_of_words(const std::string& flag, const std::vector<std::string_view>& names) {
@@ -138,15 +158,10 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
     return without("--" + flag.substr(5), place, all);
   if (!others.empty())
     return translated("{1} takes no {2}: it belongs to {3}", place, flag, others);
+  if (const std::string value = flag_of_value(flag, place, all); !value.empty())
+    return translated("write {1}", value);
   const std::string text = suggestion(flag, names);
   if (text != suggestion("", names)) return text;
-  for (const Command& one : all) {
-    const auto plots = std::ranges::find(one.flags, "--plots", &Flag::name);
-    const bool picture =
-        "attn-cli " + one.name == place && plots != one.flags.end() &&
-        std::ranges::count(plots->words, flag.substr(std::min<std::size_t>(flag.size(), 2))) > 0;
-    if (picture) return translated("write {1}", "--plots " + flag.substr(2));
-  }
   for (const auto& format : picture_formats()) {
     if (flag == "--" + std::string(format.name) && known("--format"))
       return translated("write {1}", "--format " + std::string(format.name));
@@ -157,7 +172,7 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   }
   if (std::string few = few_flags(place, all); !few.empty()) return few;
   const std::string alike = flags_of_words(flag, names);
-  if (!alike.empty()) return translated("see {1} --help, of {2}", place, alike);
+  if (!alike.empty()) return translated("nearest flags: {2}; see {1} --help", place, alike);
   return translated("see {1} --help", place);
 }
 

@@ -136,7 +136,8 @@ std::string error_table(const Comparison& comparison) {
 // What to write where positions stand before heads in the first tensor or the second.
 std::string layout_hint(const TensorComparison& tensor) {
   Shape turned = tensor.a.shape;
-  if (turned.size() != 4 || is_map(tensor.name)) return "";
+  // Where one of both agrees, its layout is told as the cause.
+  if (turned.size() != 4 || is_map(tensor.name) || tensor.agreeing_order) return "";
   std::swap(turned[1], turned[2]);
   if (turned != tensor.b.shape) return "";
   return "; " + translated("if the first is [B,L,H,D], write {1}, and if the second is, {2}",

@@ -204,6 +204,9 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
 constexpr std::pair<std::string_view, std::string_view> inner_keys[]{
     {"init", "parameters"},
     {"hidden", "parameters"},
+    {"W", "parameters"},
+    {"w_v", "parameters"},
+    {"W_gate", "parameters"},
     {"align", "mask"},
     {"allow", "mask"},
     {"block", "mask"},

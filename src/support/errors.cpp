@@ -293,6 +293,12 @@ constexpr std::pair<std::string_view, std::string_view> foreign_names[]{
     {"skip-existing", "resume"},
     {"suptitle", "title"},
     {"heading", "title"},
+    {"label-x", "xlabel"},
+    {"label-y", "ylabel"},
+    {"xtitle", "xlabel"},
+    {"ytitle", "ylabel"},
+    {"head-mask", "heads-off"},
+    {"ablate-head", "heads-off"},
     {"log-scale", "norm"},
     {"logscale", "norm"},
     {"color-scale", "color-range"},
@@ -423,6 +429,8 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     // Two edits make any name of three letters into any other that shares one.
     const std::size_t most = wanted.size() < 5 ? 1 : std::max<std::size_t>(2, longer / 3);
     if (longer - shorter > most) continue;
+    // Of three letters another one makes another word: "tmp" is not "top".
+    if (longer <= 3 && !std::ranges::is_permutation(wanted, known)) continue;
     const std::size_t edits = edit_distance(wanted, known);
     const bool alike = edits <= most && 2 * edits < longer;
     if (alike && (best.empty() || edits < fewest)) {

@@ -62,6 +62,11 @@ std::string nearest_file(const fs::path& missing) {
 
 // Throws the error of a file that the user named and that is missing.
 [[noreturn]] void fail_to_find(const FileName& file) {
+  if (file.path().native().find(":/") != std::string::npos) {
+    throw Error(ErrorKind::file,
+                translated("cannot open {1}: {2}", file.text(), system_error_text(ENOENT)), "",
+                translated("download it first, and name the file"));
+  }
   const std::string nearest = nearest_file(file.path());
   if (nearest.empty()) fail(file.text(), ENOENT);
   throw Error(ErrorKind::file,

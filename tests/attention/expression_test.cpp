@@ -89,6 +89,9 @@ TEST_CASE("a wrong expression is shown with a caret below the place") {
   CHECK(error_of_expression("s if i > j else 0") ==
         "expected an operator, found \"if\"\n    s if i > j else 0\n      ^\n  where: /score\n"
         "  help:  write i > j ? s : 0");
+  CHECK(error_of_expression("j <= i & j < 3", ExpressionUse::where) ==
+        "a single \"&\" is not an operator\n    j <= i & j < 3\n           ^\n  where: /score\n"
+        "  help:  write &&");
   // Names of FlexAttention, of NumPy and of masks.
   CHECK(error_of_expression("kv_idx <= q_idx", ExpressionUse::where) ==
         "unknown name \"kv_idx\"\n    kv_idx <= q_idx\n    ^\n  where: /score\n  help:  write j");

@@ -61,8 +61,15 @@ TEST_CASE("flags of plotting libraries get what a picture has in their place") {
   check_flag("plot", "--rows", "did you mean \"--columns\"?");
   check_flag("plot", "--no-title", "write --title \"\", an empty one");
   check_flag("plot", "--all", "write --head all, --sample all");
+  check_flag("plot", "--average", "write --head mean, --layers 0:3,mean");
+  check_flag("plot", "--diff", "attn-cli plot difference A B draws what differs");
+  check_flag("plot", "--highlight",
+             "write --top K or --threshold X, which show the strongest alone");
+  check_flag("plot", "--label-x", "did you mean \"--xlabel\"?");
+  check_flag("view", "--notebook", "attn.run of the Python module shows a page in a notebook");
   // A flag that nobody knows has those of its words.
-  check_flag("plot", "--colorbar-size", "see attn-cli plot --help, of --colorbar-label, --colorbar");
+  check_flag("plot", "--colorbar-size",
+             "nearest flags: --colorbar-label, --colorbar; see attn-cli plot --help");
   check_flag("show", "--ascii", "write --color never, which shows plain characters");
   CHECK(refused_with(2, {"plot", "heatmap", "x", "--no-colorbar"}) ==
         told_of("unknown flag \"--no-colorbar\"", "attn-cli plot", "write --colorbar off"));
@@ -92,6 +99,14 @@ TEST_CASE("flags of kernels and comparisons get the key of a document or the fla
              "name the files in a document: \"query\": {\"file\": …}, or save all in one .npz");
   check_flag("run", "--cu_seqlens", "write --valid-lens N,N,…");
   check_flag("bench", "--size", "write --shape B,H,Lq,Lk,D");
+  check_flag("run", "--mask_type", "write --causal, or \"mask\": {…} into the document");
+  check_flag("run", "--backward", "write --gradient FILE");
+  check_flag("run", "--deterministic", "leave it out: the same input gives the same bytes");
+  check_flag("run", "--profile", "write --timing; attn-cli bench measures speed");
+  check_flag("compare", "--cosine",
+             "leave it out: largest differences are reported, by --json all numbers");
+  check_flag("compare", "--dtype", "write --tolerances TYPE, such as f16");
+  check_flag("compare", "--permute", "write --layout BLHD, the axes of A");
   check_flag("compare", "--expected", "name both files without flags: attn-cli compare A B");
   check_flag("compare", "--ignore", "write --only NAME,…, the tensors to compare");
   check_flag("compare", "--exit-zero", "leave it out: write … || true");
@@ -113,6 +128,16 @@ TEST_CASE("flags of transformers and of probes get what a command does") {
   check_flag("run", "--trust_remote_code",
              "leave it out: files are read as they are, and none of their code is run");
   check_flag("run", "--revision", "write --model NAME@REVISION");
+  check_flag("run", "--head_mask", "did you mean \"--heads-off\"?");
+  check_flag("run", "--hook",
+             "attn-cli run --stages writes states and scores, --patch --at replaces parts");
+  check_flag("run", "--padding_side", "leave it out: shorter texts are padded and masked");
+  check_flag("heads", "--target", "write --logit TOKEN");
+  check_flag("heads", "--cluster", "write --analyses distances --plots all");
+  check_flag("circuits", "--ov", "leave it out: the tables have all of them");
+  // The value of another flag.
+  check_flag("heads", "--rollout", "write --analyses rollout");
+  check_flag("heads", "--entropy", "write --statistics entropy");
   check_flag("heads", "--metric", "write --statistics NAME");
   check_flag("heads", "--descending", "leave it out: --sort puts the largest first");
   check_flag("heads", "--threshold", "write --sink-threshold X");
@@ -130,6 +155,16 @@ TEST_CASE("flags of shells and of other programs get their cure") {
   check_flag("heads", "--num-workers", "did you mean \"--threads\"?");
   check_flag("batch", "--retry", "did you mean \"--resume\"?");
   check_flag("batch", "-j4", "write --jobs 4");
+  check_flag("batch", "--limit", "name fewer documents, or write --shard 0/10 for a part");
+  check_flag("batch", "--shuffle",
+             "leave it out: documents are computed in their order, each by itself");
+  check_flag("batch", "--summary", "leave it out: summary.jsonl is written into --out");
+  check_flag("batch", "--max-memory", "write --max-elements N");
+  check_flag("run", "--compress",
+             "leave it out: files are written as they are; gzip makes them smaller");
+  check_flag("run", "--append", "leave it out: each run has a folder, --out DIR");
+  check_flag("run", "--tmp", "leave it out: nothing is written outside of --out");
+  check_flag("run", "--cwd", "leave it out: names in a document are relative to it");
   check_flag("batch", "--timeout", "write --max-seconds SECONDS");
   check_flag("batch", "--exclude",
              "name the documents, or a pattern in quotes, such as 'docs/*.json'");
@@ -220,6 +255,9 @@ TEST_CASE("files, folders and names in place of something else are called what t
   const std::string prose =
       "an input document is a JSON object, such as attn-cli example sdpa prints; a text that a "
       "model reads is given with --text";
+  CHECK(errors({"run", "https://example.org/a.json"}) ==
+        "attn-cli: cannot open \"https://example.org/a.json\": No such file or directory\n"
+        "  help:  download it first, and name the file\n");
   CHECK(errors({"run", "notes.md"}) ==
         told_of("this is plain text, not an input document", "notes.md", prose));
   CHECK(errors({"run", "-"}, "data/d.json\n") ==

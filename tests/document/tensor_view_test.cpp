@@ -163,7 +163,7 @@ TEST_CASE("a view that changes nothing leaves the tensor as it is") {
 TEST_CASE("views of a wrong type are refused at their place") {
   CHECK(refused_view(R"("index":1)") ==
         "expected a list of whole numbers, found a number\n  where: /query/index\n"
-        "  help:  give one such as [0,2,1]");
+        "  help:  write it in brackets, such as [3]");
   CHECK(refused_view(R"("reshape":"4,6")") ==
         "expected a list of whole numbers, found a string\n  where: /query/reshape\n"
         "  help:  give one such as [0,2,1]");

@@ -218,7 +218,7 @@ TEST_CASE("damaged models, other files and unknown classes are errors that name 
   const char* wrong =
       "this is not a SentencePiece model, or not a complete one\n"
       "  where: tokenizer.model\n"
-      "  help:  use the file as published";
+      "  help:  use the file as published, or name the folder of the model";
   // A piece without text, for which the library's trie throws.
   const std::string no_text =
       read_text(models + "unigram.model") + std::string("\x0A\x03\x0A\x01\x00", 5);
