@@ -3,7 +3,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "attn/error.hpp"
 #include "attn/heads.hpp"
@@ -30,6 +32,21 @@ struct GivenHeads {
   HeadsOptions& heads() { return corpus.heads; }
 };
 
+// Warnings of analyses that only write tensors where none are written.
+std::vector<std::string> warnings_of_tensors(const HeadsOptions& options) {
+  std::vector<std::string> warnings;
+  for (const HeadAnalysis analysis : options.analyses) {
+    const bool tensors = analysis == HeadAnalysis::rollout || analysis == HeadAnalysis::norms ||
+                         analysis == HeadAnalysis::distances;
+    const auto row = std::ranges::find(head_analyses(), analysis, &HeadAnalysisInfo::analysis);
+    if (options.out || !tensors || row == head_analyses().end()) continue;
+    warnings.push_back(
+        translated("the analysis {1} only writes tensors: add {2}", row->name,
+                   translated("{1} or {2}", "--out DIR", "--plots all")));
+  }
+  return warnings;
+}
+
 int read_one(HeadsOptions options, const GivenHeads& given) {
   ProgressLine progress(given.common.quiet);
   show_generation(options.document, progress);
@@ -44,6 +61,7 @@ int read_one(HeadsOptions options, const GivenHeads& given) {
     return 0;
   }
   warn(outcome.warnings);
+  warn(warnings_of_tensors(options));
   print(given.csv ? heads_csv(outcome, options.table.wide)
                   : terminal_lines(with_flags(heads_text(outcome, options.table))));
   return 0;
@@ -112,22 +130,6 @@ void refuse_table_name(const std::filesystem::path& out) {
                                           out.string()));
 }
 
-// Throws Error(usage) for an analysis that only writes tensors where none are written.
-void check_analyses(const HeadsOptions& options, const GivenHeads& given) {
-  if (options.out || !given.corpus.corpus.empty() || given.merge || given.against) return;
-  for (const HeadAnalysis analysis : options.analyses) {
-    const bool tensors = analysis == HeadAnalysis::rollout || analysis == HeadAnalysis::norms ||
-                         analysis == HeadAnalysis::distances;
-    const auto row = std::ranges::find(head_analyses(), analysis, &HeadAnalysisInfo::analysis);
-    if (!tensors || row == head_analyses().end()) continue;
-    throw Error(ErrorKind::usage,
-                translated("the analysis {1} writes tensors, and there is no folder for them",
-                           row->name),
-                "--analyses",
-                translated("add {1}", translated("{1} or {2}", "--out DIR", "--plots all")));
-  }
-}
-
 int read(const GivenHeads& given) {
   HeadsCorpusOptions options = given.corpus;
   HeadsOptions& heads = options.heads;
@@ -147,7 +149,6 @@ int read(const GivenHeads& given) {
     throw Error(ErrorKind::usage, translated("--csv and --json are given together"),
                 "attn-cli heads", translated("choose one of them"));
   }
-  check_analyses(heads, given);
   if (given.against) return compare_two(heads, given);
   return given.merge || !options.corpus.empty() ? read_many(std::move(options), given)
                                                 : read_one(heads, given);

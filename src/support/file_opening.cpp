@@ -65,7 +65,9 @@ std::string nearest_file(const fs::path& missing) {
   if (file.path().native().find(":/") != std::string::npos) {
     throw Error(ErrorKind::file,
                 translated("cannot open {1}: {2}", file.text(), system_error_text(ENOENT)), "",
-                translated("download it first, and name the file"));
+                file.path().native().starts_with("file:")
+                    ? translated("name it by its path, without {1}", "file:")
+                    : translated("download it first, and name the file"));
   }
   const std::string nearest = nearest_file(file.path());
   if (nearest.empty()) fail(file.text(), ENOENT);

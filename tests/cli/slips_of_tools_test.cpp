@@ -215,7 +215,7 @@ TEST_CASE("values in other words or forms get the one that is meant") {
                 "give two tokens with a comma between, such as '\" world\",\" people\"'"));
 }
 
-TEST_CASE("what would be dropped without a word is refused") {
+TEST_CASE("what would be dropped without a word is refused or warned of") {
   const std::vector<std::string> text{"--model", speeches_folder, "--text", "The peace of the"};
   const auto with = [&](const std::string& command, std::vector<std::string> words) {
     words.insert(words.begin(), text.begin(), text.end());
@@ -229,9 +229,12 @@ TEST_CASE("what would be dropped without a word is refused") {
   CHECK(with("heads", {"--out", "heads.csv"}) ==
         told_of("\"heads.csv\" is the name of a file, and --out takes a folder", "--out",
                 "write attn-cli heads … --csv > heads.csv"));
-  CHECK(with("heads", {"--analyses", "lens,rollout"}) ==
-        told_of("the analysis rollout writes tensors, and there is no folder for them",
-                "--analyses", "add --out DIR or --plots all"));
+  const Outcome dropped = attn_cli(
+      {"heads", "--model", speeches_folder, "--text", "The peace", "--analyses", "lens,rollout"});
+  CHECK(dropped.exit_code == 0);
+  CHECK(dropped.errors ==
+        "attn-cli: warning: the analysis rollout only writes tensors: add --out DIR or --plots "
+        "all\n");
   const TemporaryFolder folder;
   folder.write("w.json", R"({"weights":[[[1,0],[0.5,0.5]],[[1,0],[0,1]]]})");
   const Outcome best = attn_cli({"plot", "grid", "w.json", "--axes", "head", "--best", "3", "--out",
@@ -258,6 +261,9 @@ TEST_CASE("files, folders and names in place of something else are called what t
   CHECK(errors({"run", "https://example.org/a.json"}) ==
         "attn-cli: cannot open \"https://example.org/a.json\": No such file or directory\n"
         "  help:  download it first, and name the file\n");
+  CHECK(errors({"run", "file:///data/d.json"}) ==
+        "attn-cli: cannot open \"file:///data/d.json\": No such file or directory\n"
+        "  help:  name it by its path, without file:\n");
   CHECK(errors({"run", "notes.md"}) ==
         told_of("this is plain text, not an input document", "notes.md", prose));
   CHECK(errors({"run", "-"}, "data/d.json\n") ==
