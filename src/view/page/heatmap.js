@@ -319,7 +319,8 @@ function drawLabels(pen, shown, layout, ink) {
 }
 
 /**
- * The labels along an axis that have room: names at even distances, or round numbers of positions.
+ * The labels along an axis that have room: names at even distances, or round numbers of positions,
+ * which count from 0 as all numbers of the page do.
  * @param {Stretch[]} stretches
  * @param {boolean} named
  * @param {(index: number) => string} label
@@ -334,15 +335,12 @@ function ticksOfAxis(stretches, named, label, { first, count, size, room }, leas
   for (let index = first; index < first + count; ++index) {
     const stretch = stretches[index] ?? { first: index, end: index + 1 };
     const marked = isFound(found, stretch);
-    const number = Math.floor(stretch.end / round) * round;
-    const whole = number > stretch.first || (stretch.first === 0 && round < 3);
-    if (named ? marked || (index - first) % every === 0 : marked || whole || stretch.first === 0) {
-      ticks.push({ index, marked, text: named || !whole ? label(index) : String(Math.max(1, number)) });
+    const number = Math.ceil(stretch.first / round) * round;
+    const whole = number < stretch.end;
+    if (marked || (named ? (index - first) % every === 0 : whole)) {
+      ticks.push({ index, marked, text: named || !whole ? label(index) : String(number) });
     }
   }
-  // The first position and the first round number may be too near.
-  const [start, next] = ticks;
-  if (!named && start && next && (next.index - start.index) * size < room) ticks.shift();
   return ticks;
 }
 

@@ -185,17 +185,30 @@ function listen() {
     paper.printing = false;
     change({});
   });
+  listenToSizes();
+}
+
+/** Draws anew when the views have another size, in the frame that has it where the window is what changed. */
+function listenToSizes() {
+  // The views are smaller when the text above them is there, and wider when the page is.
+  const boxes = ['layout', 'views'].map((id) => byId(id, HTMLElement));
   let waiting = 0;
-  const sizes = new ResizeObserver(() => {
+  let drawn = '';
+  const drawSoon = () => {
     cancelAnimationFrame(waiting);
     ++page.sizes;
     waiting = requestAnimationFrame(() => {
+      const sizes = boxes.map(({ clientWidth, clientHeight }) => `${clientWidth} × ${clientHeight}`).join();
+      if (sizes === drawn) return;
+      drawn = sizes;
       drawOverview();
       redraw();
     });
-  });
-  // The views are smaller when the text above them is there, and wider when the page is.
-  for (const id of ['layout', 'views']) sizes.observe(byId(id, HTMLElement));
+  };
+  const observer = new ResizeObserver(drawSoon);
+  for (const box of boxes) observer.observe(box);
+  // An observer is told after a frame's drawing, too late for a browser that takes a picture of one frame.
+  window.addEventListener('resize', drawSoon);
 }
 
 /** Shows the page. */

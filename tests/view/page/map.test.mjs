@@ -130,18 +130,47 @@ test('zooming keeps the cell under the pointer, labels stay, and dragging moves'
   });
 });
 
-test('a square map is drawn square, and positions without names have round numbers', async () => {
+test('a square map is drawn square, and positions without names have round numbers from 0', async () => {
   const plain = model(1, 1, Array.from({ length: 300 }, () => ''));
   plain.tokens = [tokensOf([])];
   await withPage(makePage('square', plain), async (view) => {
     const { width, height, ticks } = await view.evaluate(() => {
       const { cellWidth, cellHeight, rows } = mapView.layout;
       const axis = { first: 0, count: rows, size: cellHeight, room: 15 };
-      return { width: cellWidth, height: cellHeight, ticks: ticksOfAxis(chosenMap().queries, undefined, (at) => String(at + 1), axis).map(({ text }) => text) };
+      return { width: cellWidth, height: cellHeight, ticks: ticksOfAxis(chosenMap().queries, undefined, (at) => String(at), axis).map(({ text }) => text) };
     });
     assert.equal(width, height);
-    assert.deepEqual(ticks.slice(0, 3), ['1', '10', '20']);
-    assert.equal(ticks.at(-1), '300');
+    assert.deepEqual(ticks.slice(0, 3), ['0', '10', '20']);
+    assert.equal(ticks.at(-1), '290');
+  });
+});
+
+test('the edges of a map without names have the numbers of its pinned cell', async () => {
+  const plain = model(1, 1, ['', '', '', '']);
+  plain.tokens = [tokensOf([])];
+  await withPage(makePage('numbers', plain), async (view) => {
+    const drawn = await view.evaluate(() => {
+      const texts = [];
+      const pen = { rect() {}, frame() {}, line() {}, image() {}, text: (text) => texts.push(text) };
+      drawLabels(pen, chosenMap(), mapView.layout, inks());
+      drawCross(pen, chosenMap(), mapView.layout, { row: 3, column: 2 }, inks());
+      return texts.filter((text) => /^\d+$/.test(text));
+    });
+    assert.deepEqual(drawn, ['0', '1', '2', '3', '0', '1', '2', '3', '3', '2']);
+  });
+});
+
+test('a map has the size of its window in the first frame that has it', async () => {
+  await withPage(page, async (view) => {
+    await view.evaluate(() => {
+      window.drawnHeights = new Promise((done) => {
+        const seen = () => done([mapView.height, document.getElementById('map').clientHeight]);
+        window.addEventListener('resize', () => requestAnimationFrame(seen), { once: true });
+      });
+    });
+    await view.setViewportSize({ width: 1366, height: 600 });
+    const [drawn, room] = await view.evaluate(() => window.drawnHeights);
+    assert.equal(drawn, room);
   });
 });
 
