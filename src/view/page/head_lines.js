@@ -212,6 +212,7 @@ function drawColumn(pen, stretches, tokens, words, { x, align, room, middle, hei
   const size = Math.max(11, Math.min(14, rowHeight * 0.85));
   const every = Math.ceil(size / rowHeight);
   const round = hasNames(tokens) ? 0 : roundStep(every);
+  const half = Math.min(10, Math.max(size / 2 + 1, rowHeight / 2));
   // Where rows are thin, the name of a stronger line takes the room of others.
   /** @type {Set<number>} */
   const kept = new Set();
@@ -225,10 +226,12 @@ function drawColumn(pen, stretches, tokens, words, { x, align, room, middle, hei
     const free = !ends || (every === 1 && !isEnd) || ![...kept].some((other) => Math.abs(other - index) < every);
     const has = isEnd || (free && (round > 1 ? stretch.first % round === 0 : index % every === 0));
     if (!has && !marked && !chosen) return;
+    // The chosen name stands on a ground, which would cover its neighbours' names.
+    if (active >= 0 && !chosen && Math.abs(index - active) * rowHeight < half + size * 0.35) return;
     const text = shortened(edgeLabel(tokens, stretch, words), size, room);
     const width = widthOfText(text, size, chosen) + 8;
     const left = align === 'left' ? x - 4 : x - width + 4;
-    if (marked || chosen) pen.rect(left, y - 10, width, 20, chosen ? ink.accent : ink.found);
+    if (marked || chosen) pen.rect(left, y - half, width, 2 * half, chosen ? ink.accent : ink.found);
     const pale = ends !== null && !isEnd;
     pen.text(text, x, y, { size, fill: chosen ? ink.ground : marked ? '#000000' : pale ? ink.line : ink.text, align, bold: chosen });
   });

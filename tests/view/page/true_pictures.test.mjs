@@ -100,6 +100,24 @@ test('positions without names have round numbers at the lines of a long text', a
   }, { hash: 'view=lines' });
 });
 
+test('the ground of a pinned name covers no other name of its column', async () => {
+  await withPage(makePage('pinned_lines', model(1, 1, words(88))), async (view) => {
+    const { tops, bottoms, names } = await view.evaluate(() => {
+      const grounds = [];
+      const names = [];
+      const pen = {
+        frame() {}, line() {}, image() {}, rect: (x, y, width, height) => x < 300 && y > 0 && grounds.push([y, y + height]),
+        text: (text, x, y, { align, bold }) => { if (align === 'right' && !bold && y > 20) names.push(y); },
+      };
+      drawLines(pen, chosenMap(), { width: 600, height: 500, scrolled: 0, rowHeight: 5 }, { row: 40, column: null }, inks());
+      return { tops: grounds.map(([top]) => top), bottoms: grounds.map(([, bottom]) => bottom), names };
+    });
+    assert.equal(tops.length, 1);
+    assert.ok(names.length > 20, String(names.length));
+    assert.deepEqual(names.filter((y) => y + 3 > tops[0] && y - 3 < bottoms[0]), []);
+  }, { hash: 'view=lines' });
+});
+
 test('a dark page has dark zeros and hidden cells, and its saved pictures are light', async () => {
   await withPage(makePage('dark', model(1, 1, words(4))), async (view) => {
     assert.deepEqual(await colourOfCell(view, 0, 0), [255, 255, 255]);
