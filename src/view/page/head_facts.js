@@ -175,7 +175,6 @@ function headSentence() {
   if (ofPicture) return [ofPicture];
   const facts = factsOfMap(shown.map, queryTokens(), keyTokens(), place.same_positions);
   if (facts.queries === 0) return [];
-  const twoDigits = (/** @type {number} */ share) => share.toFixed(2);
   const told = toldPattern(facts);
   if (told) {
     const some = told.queries < facts.queries ? say('head_some_queries', { count: told.queries, all: facts.queries }) : '';
@@ -189,12 +188,20 @@ function headSentence() {
 }
 
 /**
+ * A share of the weight; one that two decimals would make nothing has its first digit.
+ * @param {number} share
+ */
+function twoDigits(share) {
+  return share >= 0.01 || share === 0 ? share.toFixed(2) : shortNumber(Number(share.toPrecision(1)));
+}
+
+/**
  * Of joined cells only what was counted before they were joined is known.
  * @param {string} head
  */
 function pooledSentence(head) {
   const largest = statisticOf(page.choice.attention, page.choice.head, page.view.statistics.findIndex(({ name }) => name === 'confidence'));
-  return largest === null ? '' : say('head_largest', { head, share: largest.toFixed(2) });
+  return largest === null ? '' : say('head_largest', { head, share: twoDigits(largest) });
 }
 
 /**
@@ -210,5 +217,5 @@ function pictureSentence(head, map) {
   if (most < 0) return '';
   return say('head_of_picture', {
     head, query: pieceAt(queryTokens(), 0), key: pieceAt(keyTokens(), before + most) || String(before + most),
-    share: (patches[most] ?? 0).toFixed(2), even: (1 / map.columns).toFixed(2) });
+    share: twoDigits(patches[most] ?? 0), even: twoDigits(1 / map.columns) });
 }

@@ -49,6 +49,15 @@ test('a head is not told a pattern that has less than half of its weight, or lit
   assert.match(await sentence(address, 2), /^Head 0\.2 concentrates: the strongest key of a query has 0\.90 on average, .*; mostly "<s>" \(0\), "a" \(1\)\.$/);
 });
 
+test('the weight that many keys would have evenly is not said to be nothing', async () => {
+  const count = 250;
+  const even = Array.from({ length: count * count }, () => 1 / count);
+  const made = model(1, 1, Array.from({ length: count }, (_, at) => `t${at}`), { statistics: true });
+  made.attentions[0].samples[0].maps[0].heads = [even];
+  assert.equal(await sentence(makePage('many_keys', { ...made, layered: true }), 0),
+    'Head 0.0 spreads its weight: the strongest key of a query has 0.004 on average, where even weights would give 0.004.');
+});
+
 test('the sentence names the stack where there are several', async () => {
   const made = model(2, 1, pieces, { statistics: true });
   Object.assign(made.attentions[1], { stack: 'Cross-Attention' });
