@@ -3,7 +3,7 @@ const TEXTS = {
   skip: ['To the attention', '跳到注意力视图'],
   language: ['Language', '语言'],
   theme: ['Colours of the page', '页面颜色'],
-  theme_system: ['Colours of the system', '跟随系统'],
+  theme_system: ['As the system', '跟随系统'],
   theme_light: ['Light', '浅色'],
   theme_dark: ['Dark', '深色'],
   help: ['Help and keys', '帮助与按键'],
