@@ -77,10 +77,55 @@ bool within(const Box& box, const Box& map) {
          box.bottom <= map.bottom;
 }
 
-// The place beside a cell's middle at which a text covers least and that is free.
-std::optional<Callout> beside(const Point& cell, const Text& text, const Box& map,
-                              const Matrix& matrix, const std::vector<Box>& taken,
-                              const Figure& figure) {
+// Whether a line from one point to another touches a box.
+bool touches(const Point& from, const Point& to, const Box& box) {
+  double first = 0, last = 1;  // of the line, as shares of its length
+  const std::array steps = {to.x - from.x, to.y - from.y};
+  const std::array lows = {box.left - from.x, box.top - from.y};
+  const std::array highs = {box.right - from.x, box.bottom - from.y};
+  for (std::size_t axis = 0; axis < steps.size(); ++axis) {
+    if (steps[axis] == 0) {
+      if (lows[axis] > 0 || highs[axis] < 0) return false;
+      continue;
+    }
+    const auto [least, most] = std::minmax({lows[axis] / steps[axis], highs[axis] / steps[axis]});
+    first = std::max(first, least);
+    last = std::min(last, most);
+  }
+  return first <= last;
+}
+
+// Whether two lines cross: the ends of each lie on either side of the other.
+bool cross(const Callout& a, const Callout& b) {
+  const auto turn = [](const Point& from, const Point& to, const Point& at) {
+    return (to.x - from.x) * (at.y - from.y) - (to.y - from.y) * (at.x - from.x);
+  };
+  return turn(a.from, a.to, b.from) * turn(a.from, a.to, b.to) < 0 &&
+         turn(b.from, b.to, a.from) * turn(b.from, b.to, a.to) < 0;
+}
+
+// What is already there when a text is placed.
+struct Taken {
+  std::vector<Box> cells;  // that are named
+  std::vector<Callout> callouts;
+
+  // Whether a text beside the cell `own` leaves all of it free, so that each line is seen to lead
+  // from its own text to its own cell.
+  bool leaves_free(const Callout& added, std::size_t own) const {
+    for (std::size_t n = 0; n < cells.size(); ++n) {
+      if (overlap(added.box, cells[n])) return false;
+      if (n != own && touches(added.from, added.to, cells[n])) return false;
+    }
+    return std::none_of(callouts.begin(), callouts.end(), [&](const Callout& other) {
+      return overlap(added.box, other.box) || touches(added.from, added.to, other.box) ||
+             touches(other.from, other.to, added.box) || cross(added, other);
+    });
+  }
+};
+
+// The place beside a named cell's middle at which a text covers least and that is free.
+std::optional<Callout> beside(const Point& cell, std::size_t own, const Text& text, const Box& map,
+                              const Matrix& matrix, const Taken& taken, const Figure& figure) {
   std::optional<Callout> best;
   double least = 0;
   for (const double distance : distances) {
@@ -94,18 +139,16 @@ std::optional<Callout> beside(const Point& cell, const Text& text, const Box& ma
       const Point at = {cell.x + away * across, cell.y + away * down};
       const PlacedText placed = place(text, at, {side, Vertical::centre_of_capitals});
       const Box box = placed.bounds.padded(figure.pixels(callout_margin));
-      if (!within(box, map) || std::any_of(taken.begin(), taken.end(),
-                                           [&](const Box& other) { return overlap(box, other); })) {
-        continue;
-      }
-      const double covered = weight_under(box, map, matrix);
-      if (best && covered >= least) continue;
-      least = covered;
-      best = Callout{
+      const Callout callout = {
           box,
           placed,
           {std::clamp(cell.x, box.left, box.right), std::clamp(cell.y, box.top, box.bottom)},
           cell};
+      if (!within(box, map) || !taken.leaves_free(callout, own)) continue;
+      const double covered = weight_under(box, map, matrix);
+      if (best && covered >= least) continue;
+      least = covered;
+      best = callout;
     }
     // Farther away only where nothing near is free of weight.
     constexpr double little = 0.1;
@@ -128,32 +171,31 @@ std::vector<Callout> callouts_on(const Box& map, const Matrix& matrix, const Map
   const std::vector<Strong> cells = strongest(matrix);
   std::vector<double> values;
   for (const Strong& cell : cells) values.push_back(cell.value);
-  const auto middle = [&](const Strong& cell) {
-    return Point{map.left + (static_cast<double>(cell.column) + 0.5) * map.width() /
-                                static_cast<double>(matrix.columns()),
-                 map.top + (static_cast<double>(cell.row) + 0.5) * map.height() /
-                               static_cast<double>(matrix.rows())};
-  };
+  const double width = map.width() / static_cast<double>(matrix.columns());
+  const double height = map.height() / static_cast<double>(matrix.rows());
   const std::size_t count = count_of_strongest(values);
-  std::vector<Box> taken;
+  Taken taken;
   for (std::size_t n = 0; n < count; ++n) {
-    const Point at = middle(cells[n]);
-    taken.push_back(Box{at.x, at.y, at.x, at.y}.padded(figure.pixels(callout_margin)));
+    const double left = map.left + static_cast<double>(cells[n].column) * width;
+    const double top = map.top + static_cast<double>(cells[n].row) * height;
+    const double least = figure.pixels(callout_margin);
+    const double across = std::max(0.0, least - width / 2);
+    const double down = std::max(0.0, least - height / 2);
+    taken.cells.push_back({left - across, top - down, left + width + across, top + height + down});
   }
-  std::vector<Callout> callouts;
   for (std::size_t n = 0; n < count; ++n) {
     const Strong& cell = cells[n];
+    const Box& box = taken.cells[n];
     const std::string text = attn::shortened(names.query.labels[cell.row], longest_callout_name) +
                              " \u2192 " +
                              attn::shortened(names.key.labels[cell.column], longest_callout_name) +
                              " " + value_text(cell.value, {ValueFormat::Kind::significant, 2});
-    const auto callout = beside(middle(cell), figure.typesetter().text(text, callout_size), map,
-                                matrix, taken, figure);
-    if (!callout) continue;
-    taken.push_back(callout->box);
-    callouts.push_back(*callout);
+    const auto callout =
+        beside({(box.left + box.right) / 2, (box.top + box.bottom) / 2}, n,
+               figure.typesetter().text(text, callout_size), map, matrix, taken, figure);
+    if (callout) taken.callouts.push_back(*callout);
   }
-  return callouts;
+  return taken.callouts;
 }
 
 void draw_callouts(Canvas& canvas, const std::vector<Callout>& callouts, const Figure& figure) {

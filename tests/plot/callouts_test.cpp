@@ -48,6 +48,50 @@ TEST_CASE("the strongest cells are named where values have no room, near-ties ar
   CHECK(callouts_in(map_with({0.61, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6})).empty());
 }
 
+// Whether a line touches a box: in steps smaller than any text.
+bool passes(const plot::Point& from, const plot::Point& to, const plot::Box& box) {
+  constexpr int steps = 1000;
+  for (int step = 0; step <= steps; ++step) {
+    const double share = static_cast<double>(step) / steps;
+    const double x = from.x + share * (to.x - from.x), y = from.y + share * (to.y - from.y);
+    if (x > box.left && x < box.right && y > box.top && y < box.bottom) return true;
+  }
+  return false;
+}
+
+TEST_CASE("the line of a named cell passes behind no other name, and through no other named cell") {
+  // Three cells below each other near the right edge, as words that look at the same word.
+  Heatmap map = map_with({});
+  std::vector<double> weights(13 * 13, 0.01);
+  for (const auto& [row, value] : {std::pair(8, 0.61), std::pair(9, 0.45), std::pair(10, 0.51)}) {
+    weights[static_cast<std::size_t>(row) * 13 + 11] = value;
+  }
+  weights[6 * 13 + 1] = 0.56;
+  weights[1 * 13 + 6] = 0.37;
+  map.weights = Tensor({13, 13}, std::move(weights));
+  map.key_labels.resize(13);
+  map.query_labels = map.key_labels;
+  const plot::Matrix matrix(map, "weights");
+  FigureOptions options;
+  plot::Figure figure(options, PictureFormat::svg, {3.25, 2.6});
+  const plot::MapTicks ticks = plot::map_ticks(map, 13, 13, options);
+  for (const double size : {120.0, 160.0, 240.0, 400.0}) {
+    const auto callouts = plot::callouts_on({40, 10, 40 + size, 10 + size}, matrix, ticks, figure);
+    CAPTURE(size);
+    CHECK(callouts.size() >= 3);
+    for (const plot::Callout& callout : callouts) {
+      for (const plot::Callout& other : callouts) {
+        if (&other == &callout) continue;
+        CHECK_FALSE(passes(callout.from, callout.to, other.box));
+        const double half = size / 13 / 2;
+        CHECK_FALSE(passes(callout.from, callout.to,
+                           plot::Box{other.to.x - half, other.to.y - half, other.to.x + half,
+                                     other.to.y + half}));
+      }
+    }
+  }
+}
+
 TEST_CASE("no cell is named where that is not wanted, or where cells have no names") {
   HeatmapOptions options;
   options.annotation.when = Annotate::off;
