@@ -238,7 +238,7 @@ class TerminalHeatmap {
       for (std::size_t column = 0; column < matrix_.columns(); ++column) {
         if (matrix_.hidden(row, column)) continue;
         const double value = matrix_.at(row, column);
-        width = std::max(width, display_width(shown_value(value, format_, PlotStyle::standard)));
+        width = std::max(width, display_width(number_text(value)));
         if (width > widest_value) return 0;
       }
     }
@@ -305,11 +305,19 @@ class TerminalHeatmap {
         std::clamp(position(cell.value) * steps, 0.0, steps - 1))];
   }
 
+  // What is zero, or nearly, says less than other numbers; "·" is what is hidden.
+  std::string number_text(double value) const {
+    const std::string text = shown_value(value, format_, PlotStyle::standard);
+    if (!format_.marks_small) return text;
+    if (value == 0) return "0";
+    return text.starts_with('<') || text.starts_with('>') ? "~0" : text;
+  }
+
   void add_cell(TerminalLine& line, const TerminalCell& cell, const Layout& layout) const {
     if (options_.colors == TerminalColors::none) {
       std::string text(layout.width, shade(cell));
       if (layout.values && !cell.hidden && std::isfinite(cell.value)) {
-        const std::string value = shown_value(cell.value, format_, PlotStyle::standard);
+        const std::string value = number_text(cell.value);
         if (!layout.shades) {
           line.add(padded_left(value, layout.width));
           return;
@@ -323,8 +331,7 @@ class TerminalHeatmap {
       line.add(in_the_middle("·", layout.width));
     } else {
       const Colour background = colour(cell);
-      const std::string value =
-          layout.values ? shown_value(cell.value, format_, PlotStyle::standard) : "";
+      const std::string value = layout.values ? number_text(cell.value) : "";
       line.add(in_the_middle(value, layout.width), background,
                layout.values ? std::optional(readable_on(background)) : std::nullopt);
     }

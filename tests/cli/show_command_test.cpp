@@ -16,7 +16,7 @@ const std::string plain =
     "Attention Weight Heatmap (Head 0); rows: queries, columns: keys\n"
     "      c       d\n"
     "a --0.25--##0.75##\n"
-    "b @@1.00@@..0.00..\n"
+    "b @@1.00@@...0....\n"
     "  0 ...:::---===+++***###%%%@@@ 1\n";
 
 constexpr const char* truecolor = "\x1b[48;2;";
