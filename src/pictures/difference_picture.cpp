@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pictures/drawing.hpp"
+#include "plot/colour/colour.hpp"
 #include "result/tensor_names.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -144,7 +145,7 @@ Picture draw_difference(const Drawing& drawing) {
       a.column == b.column ? std::string("A − B") : a.column + " − " + b.column;
   options.colors.bar_label = drawing.options.colors.bar_label.value_or(
       a.map.holds_weights() ? translated("Attention weight: {1}", sign) : sign);
-  if (!options.colors.cmap) options.colors.cmap = "RdBu_r";
+  if (!options.colors.cmap) options.colors.cmap = plot::map_of_differences(options.figure);
   // Zero is in the middle of numbers of both signs anyway.
   if (options.colors.range.scope == ColorRange::Scope::shared && options.colors.norm.is_linear() &&
       !have_both_signs(sides[0])) {

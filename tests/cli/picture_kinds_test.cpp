@@ -483,3 +483,21 @@ TEST_CASE("a preset of a journal is exactly as wide as its column, without a tit
   CHECK(width("neurips") == doctest::Approx(5.5 * 72));
   CHECK(width("column") == doctest::Approx(3.25 * 72));
 }
+
+TEST_CASE("what does not differ is as dark as a dark background, and light on a white one") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"weights":[[0.5,0.5],[1,0]]})");
+  folder.write("b.json", R"({"weights":[[0.5,0.5],[0.25,0.75]]})");
+  const std::vector<std::string> words = {"difference", "a.json", "b.json"};
+  const auto with = [&](const std::string& background) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--background", background});
+    CHECK(plot(folder, all, background + ".svg") == 0);
+    return read_text(folder / (background + ".svg"));
+  };
+  // The middle of RdBu_r, and of the map that begins at the dark ground.
+  const std::string light = "rgb(96.862745%", dark = "rgb(12.941176%";
+  CHECK(with("white").find(light) != std::string::npos);
+  CHECK(with("dark").find(light) == std::string::npos);
+  CHECK(with("dark").find(dark) != std::string::npos);
+}

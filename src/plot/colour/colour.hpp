@@ -76,6 +76,9 @@ inline constexpr std::size_t most_heads_apart = 24;
 /// Name of the usual map of numbers of both signs on a dark ground, which no list has.
 inline constexpr const char* map_about_zero_on_dark = "RdBu_r/dark";
 
+/// Name of the usual map of differences in such a figure: its middle is as the ground.
+std::string map_of_differences(const FigureOptions& figure);
+
 Colour head_colour(std::size_t head);
 /// Dashes of a head's lines: points drawn and left out by turns; none = a whole line.
 std::vector<double> head_dashes(std::size_t head);

@@ -197,6 +197,12 @@ bool narrow_to_shown(Interval& range, Interval shown, double least_end) {
   return true;
 }
 
+std::string map_of_differences(const FigureOptions& figure) {
+  const bool dark =
+      figure.style == PlotStyle::standard && figure.background == Background::dark;
+  return dark ? map_about_zero_on_dark : map_about_zero;
+}
+
 ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
                          const ColorOptions& options, const FigureOptions& figure) {
   ColorNorm norm = options.norm;
@@ -216,7 +222,7 @@ ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
                           values->low < 0 && values->high <= 0;
   const bool dark = standard && figure.background == Background::dark;
   const std::string map =
-      options.cmap.value_or(about_zero   ? (dark ? map_about_zero_on_dark : map_about_zero)
+      options.cmap.value_or(about_zero   ? map_of_differences(figure)
                             : below_zero ? map_below_zero
                             : dark       ? usual_map_on_dark
                                          : usual_map);
