@@ -329,7 +329,8 @@ Picture offsets_picture(const CorpusSums& sums, const HeadsOptions& options) {
       heatmap.query_labels.push_back(AttentionName(attention.name).head_name(h));
     }
   }
-  // Distances that no text has are left out, and later keys that no head sees are hidden.
+  // Distances that no text has are left out, as are later keys from where on no head sees any;
+  // such ones between others are hidden.
   const auto in_column = [&](std::size_t i, const auto& holds) {
     bool all = true;
     for (std::size_t h = 0; h < rows; ++h) all = all && holds(numbers[h * columns + i]);
@@ -340,6 +341,7 @@ Picture offsets_picture(const CorpusSums& sums, const HeadsOptions& options) {
   std::size_t first = 0, end = columns;
   while (first + 1 < end && in_column(first, unknown)) ++first;
   while (end > first + 1 && in_column(end - 1, unknown)) --end;
+  while (end > columns / 2 + 1 && in_column(end - 1, nothing)) --end;
   std::vector<double> shown;
   std::vector<std::uint8_t> allowed;
   for (std::size_t h = 0; h < rows; ++h) {

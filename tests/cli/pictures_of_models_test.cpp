@@ -77,3 +77,16 @@ TEST_CASE("similarities of pictures and texts are a map of theirs, with labels a
     }
   }
 }
+
+TEST_CASE("the weights by distance of a causal model end at the query itself") {
+  const TemporaryFolder folder;
+  folder.write("texts.txt", "The peace of the world.\n");
+  CHECK(attn_cli({"heads", "--model", std::string(ATTN_DATA) + "/speeches", "--corpus", "texts.txt",
+                  "--plots", "heads", "--format", "svg", "--out", "means", "--quiet"},
+                 folder.path())
+            .exit_code == 0);
+  const std::string drawn = read_text(folder / "means/by_offset.svg");
+  // Nine tokens with the one that begins the text: distances of 0 to 8.
+  CHECK(drawn.find("16 queries × 9 keys") != std::string::npos);
+  CHECK(drawn.find("hidden") == std::string::npos);
+}
