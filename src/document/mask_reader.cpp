@@ -374,7 +374,7 @@ constexpr auto parts = std::to_array<Part>({
        return mask.dilation ? translated("dilation of {1}", *mask.dilation) : "";
      },
      dilation_sentence,
-     {to_translate("between steps"),
+     {to_translate("skipped by dilation"),
       [](const Mask&) { return translated("dilation: keys between the steps of the window"); }}},
     {{"where", to_translate("a truth by expression: a key is seen only where it holds")},
      R"("type": "string", "minLength": 1, "maxLength": 4096)",
@@ -385,7 +385,7 @@ constexpr auto parts = std::to_array<Part>({
      [](const Mask& mask, const MaskedQuery&) {
        return mask.where ? translated("where: keys for which {1} holds", mask.where.text) : "";
      },
-     {to_translate("where it does not hold"),
+     {to_translate("condition not met"),
       [](const Mask&
              mask) { return translated("where: keys for which {1} does not hold", mask.where.text); }}},
     {{"bias", to_translate("added to the scores, -inf hides; broadcast against the weights")},

@@ -501,3 +501,13 @@ TEST_CASE("what does not differ is as dark as a dark background, and light on a 
   CHECK(with("dark").find(light) == std::string::npos);
   CHECK(with("dark").find(dark) != std::string::npos);
 }
+
+TEST_CASE("the key of a mask says of dilations and conditions why they hide") {
+  const TemporaryFolder folder;
+  folder.write("m.json", R"({"attention":"softmax","scores":{"zeros":[9,9]},
+    "mask":{"window":{"left":4,"right":4},"dilation":2,"where":"j >= 2"}})");
+  CHECK(plot(folder, {"mask", "m.json"}, "m.svg") == 0);
+  const std::string drawn = read_text(folder / "m.svg");
+  CHECK(drawn.find(">skipped by dilation<") != std::string::npos);
+  CHECK(drawn.find(">condition not met<") != std::string::npos);
+}
