@@ -169,7 +169,7 @@ constexpr auto unread_pres = std::to_array<UnreadPre>(
      {"granite-embed-multi-311m", not_by_bytes},
      {"sarvam-moe", not_by_bytes},
      {"whitespace", not_by_bytes},
-     {"afmoe", to_translate("its numbers are cut by a rule that is no pattern")}});
+     {"afmoe", to_translate("no pattern describes how it cuts numbers")}});
 
 #undef DEEPSEEK3
 #undef CONTRACTIONS

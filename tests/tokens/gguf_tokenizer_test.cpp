@@ -156,8 +156,8 @@ TEST_CASE("every name of the list of words is read") {
         "merged word by word\n  where: tokenizer.ggml.pre\n"
         "  help:  name the model's own folder with its tokenizer.json, or give token ids");
   CHECK(error_from([] { byte_pairs("afmoe").tokenizer(); }) ==
-        "words of the kind \"afmoe\" are not read: its numbers are cut by a rule that is no "
-        "pattern\n  where: tokenizer.ggml.pre\n"
+        "words of the kind \"afmoe\" are not read: no pattern describes how it cuts "
+        "numbers\n  where: tokenizer.ggml.pre\n"
         "  help:  name the model's own folder with its tokenizer.json, or give token ids");
 }
 
