@@ -184,6 +184,9 @@ class GivenCommand {
       }
       if (opened || (stands_for && !is_given(place))) where = flag.name;
     }
+    // A missing file may be no name of one at all.
+    if (error.help() != translated("check the name, and the folder it is looked for in"))
+      opened_by = nullptr;
     const bool texts = where == "--corpus" || where == "--files-from";
     if (opened_by != nullptr && texts && opened_by->find(' ') != std::string::npos) {
       return {error.kind(), error.problem(), where,

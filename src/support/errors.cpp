@@ -429,8 +429,9 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     // Two edits make any name of three letters into any other that shares one.
     const std::size_t most = wanted.size() < 5 ? 1 : std::max<std::size_t>(2, longer / 3);
     if (longer - shorter > most) continue;
-    // Of three letters another one makes another word: "tmp" is not "top".
-    if (longer <= 3 && !std::ranges::is_permutation(wanted, known)) continue;
+    // Of three letters another one makes another word, unless it is the last: "tmp" is not "top".
+    const bool same_start = wanted.substr(0, 2) == known.substr(0, 2);
+    if (longer <= 3 && !same_start && !std::ranges::is_permutation(wanted, known)) continue;
     const std::size_t edits = edit_distance(wanted, known);
     const bool alike = edits <= most && 2 * edits < longer;
     if (alike && (best.empty() || edits < fewest)) {

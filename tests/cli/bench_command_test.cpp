@@ -141,7 +141,7 @@ TEST_CASE("bench says what its flags take") {
   refused({"--dtype", "float8"}, 2,
           "attn-cli: invalid value \"float8\" for --dtype\n"
           "  where: --dtype\n"
-          "  help:  did you mean \"float32\"?\n");
+          "  help:  known: float32, float64, bfloat16, float16\n");
   refused({"--attention", "additiv"}, 3,
           "attn-cli: unknown kind of attention \"additiv\"\n"
           "  where: --attention\n"
