@@ -136,41 +136,7 @@ std::vector<std::string> listed_inputs(const fs::path& list, const FileAccess& a
   return inputs;
 }
 
-// Whether a name is those of existing files with commas or spaces between.
-bool names_several(std::string_view input) {
-  std::error_code none;
-  std::size_t count = 0;
-  while (!input.empty()) {
-    const std::size_t end = std::min(input.find_first_of(", "), input.size());
-    const std::string_view name = input.substr(0, end);
-    if (!name.empty() && !fs::exists(name, none)) return false;
-    count += name.empty() ? 0 : 1;
-    input.remove_prefix(std::min(end + 1, input.size()));
-  }
-  return count > 1;
-}
-
 void check_inputs(const BatchOptions& options) {
-  std::error_code none;
-  const auto is_text = [&](const std::string& input) {
-    return options.run.document.model && input != "-" && !fs::path(input).has_extension() &&
-           input.find_first_of("*?[/") == std::string::npos && !fs::exists(input, none);
-  };
-  const auto text = std::ranges::find_if(options.inputs, is_text);
-  const bool texts = options.inputs.empty() && !options.run.document.texts.empty();
-  if (texts || text != options.inputs.end()) {
-    throw Error(ErrorKind::usage,
-                texts ? translated("no input documents given")
-                      : translated("there is no document {1}", in_quotes(*text)),
-                "BatchOptions::inputs",
-                translated("write the texts into a .txt file, one per line, and name it"));
-  }
-  for (const std::string& input : options.inputs) {
-    if (fs::exists(input, none) || !names_several(input)) continue;
-    throw Error(ErrorKind::usage, translated("{1} names several files", in_quotes(input)),
-                "BatchOptions::inputs",
-                translated("name them one by one, with spaces between and without quotes"));
-  }
   if (options.inputs.empty() && !options.files_from) {
     throw Error(ErrorKind::usage, translated("no input documents given"), "BatchOptions::inputs",
                 translated("name documents, folders, patterns or .jsonl files, or a list with "

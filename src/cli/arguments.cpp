@@ -180,19 +180,18 @@ class GivenCommand {
       const bool stands_for = !place.empty() && place == flag.spells && is_given(flag.name);
       if (opened) {
         longest = text.size();
-        opened_by = &*texts_[i].one;
+        opened_by = flag.value == "FILE" ? &*texts_[i].one : nullptr;
       }
       if (opened || (stands_for && !is_given(place))) where = flag.name;
     }
     // A missing file may be no name of one at all.
     if (error.help() != translated("check the name, and the folder it is looked for in"))
       opened_by = nullptr;
-    const bool texts = where == "--corpus" || where == "--files-from";
-    if (opened_by != nullptr && texts && opened_by->find(' ') != std::string::npos) {
+    if (opened_by != nullptr && where == "--corpus" && opened_by->find(' ') != std::string::npos) {
       return {error.kind(), error.problem(), where,
               translated("write the texts into a .txt file, one per line, and name it")};
     }
-    if (opened_by != nullptr && is_word(*opened_by)) {
+    if (opened_by != nullptr && where != "--corpus" && is_word(*opened_by)) {
       return {error.kind(), error.problem(), where,
               translated("{1} takes the name of a file", where)};
     }

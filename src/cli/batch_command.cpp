@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -120,8 +124,45 @@ int merge(const GivenToBatch& given) {
   return outcome.counts.failed + outcome.counts.left() > 0 ? some_failed_code : 0;
 }
 
+// Whether a word is the names of existing files with commas or spaces between.
+bool names_several(std::string_view word) {
+  std::error_code none;
+  std::size_t count = 0;
+  while (!word.empty()) {
+    const std::size_t end = std::min(word.find_first_of(", "), word.size());
+    const std::string_view name = word.substr(0, end);
+    if (!name.empty() && !std::filesystem::exists(name, none)) return false;
+    count += name.empty() ? 0 : 1;
+    word.remove_prefix(std::min(end + 1, word.size()));
+  }
+  return count > 1;
+}
+
+// Throws Error(usage) for texts in place of their files, and for several files in one word.
+void check_words(const BatchOptions& options) {
+  const std::string of_texts =
+      translated("write the texts into a .txt file, one per line, and name it");
+  const DocumentOptions& document = options.run.document;
+  if (options.inputs.empty() && !options.files_from && !document.texts.empty())
+    throw Error(ErrorKind::usage, translated("no input documents given"), "attn-cli batch",
+                of_texts);
+  for (const std::string& word : options.inputs) {
+    if (is_file(word)) continue;
+    if (names_several(word)) {
+      throw Error(ErrorKind::usage, translated("\"{1}\" names several files", word),
+                  "attn-cli batch",
+                  translated("name them one by one, with spaces between and without quotes"));
+    }
+    if (document.model && word.find_first_of("./*?[") == std::string::npos) {
+      throw Error(ErrorKind::usage, translated("there is no document \"{1}\"", word),
+                  "attn-cli batch", of_texts);
+    }
+  }
+}
+
 int compute(const GivenToBatch& given) {
   if (given.merge) return merge(given);
+  check_words(given.options);
   BatchOptions options = given.options;
   options.run.document.threads = options.run.plot.figure.threads = given.common.threads;
   take_query_of_split(options.run);

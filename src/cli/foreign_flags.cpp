@@ -368,7 +368,7 @@ constexpr ForeignFlags foreign_flags[]{
      to_translate("name fewer documents, or write --shard 0/10 for a part")},
     {"--shuffle --random-order",
      "",
-     to_translate("leave it out: documents are computed in their order, each by itself")},
+     to_translate("leave it out: documents are computed in their order, each alone")},
     {"--summary --report --manifest",
      "batch",
      to_translate("leave it out: summary.jsonl is written into --out")},

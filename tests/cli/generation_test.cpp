@@ -456,7 +456,7 @@ TEST_CASE("parts that a text does not have are refused with the reason") {
   CHECK(with_parts(R"({"answer": [3, 4]})") ==
         "attn-cli: a part cannot have the name \"answer\"\n"
         "  where: standard input, /parts/answer\n"
-        "  help:  choose another: \"prompt\" and the like stand for what is in no part\n");
+        "  help:  choose another: prompt, answer, first_token and sink are parts of their own\n");
   CHECK(with_parts(R"("speciel")") ==
         "attn-cli: unknown parts \"speciel\"\n"
         "  where: standard input, /parts\n"

@@ -157,7 +157,7 @@ TEST_CASE("flags of shells and of other programs get their cure") {
   check_flag("batch", "-j4", "write --jobs 4");
   check_flag("batch", "--limit", "name fewer documents, or write --shard 0/10 for a part");
   check_flag("batch", "--shuffle",
-             "leave it out: documents are computed in their order, each by itself");
+             "leave it out: documents are computed in their order, each alone");
   check_flag("batch", "--summary", "leave it out: summary.jsonl is written into --out");
   check_flag("batch", "--max-memory", "write --max-elements N");
   check_flag("run", "--compress",

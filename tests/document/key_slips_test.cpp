@@ -98,8 +98,8 @@ TEST_CASE("kinds and sources of numbers of other libraries get the document's ow
 TEST_CASE("keys and values in the wrong place or form get the one that is meant") {
   const std::string sdpa = R"("attention":"sdpa","seed":0,)";
   for (const KeySlip& slip : {
-           KeySlip{R"("attention":"softmax","scores":[[1]],"score":[[1,2]])", "expected a string, found an array",
-                   "/score",
+           KeySlip{R"("attention":"softmax","scores":[[1]],"score":[[1,2]])",
+                   "expected a string, found an array", "/score",
                    "give an expression such as \"s - 0.1 * abs(i - j)\", or numbers as \"scores\""},
            {sdpa + R"j("query":[[1]],"scale":"1/sqrt(d)")j", "expected a number, found a string",
             "/scale", "give a number such as 0.125: JSON has no formulas"},
@@ -132,7 +132,8 @@ TEST_CASE("keys and values in the wrong place or form get the one that is meant"
             "write \"parameters\": {\"W\": …}"},
            {sdpa + R"("query":[[1]],"softmax":true)", "unknown key \"softmax\"", "/softmax",
             "leave it out: weights are a softmax of the scores"},
-           {R"("attention":"encoder_layer","heads":1,"feed_forward":2,"norm":"rms","x":[[1,2]])",
+           {R"("attention":"encoder_layer","heads":1,"feed_forward":2,"norm":"rms","x":[[1,2]],)"
+            R"("seed":1,"parameters":{"init":"torch"})",
             "unknown norm \"rms\"", "/norm", "write \"norm_kind\""},
            {sdpa + R"("query":[[1]],"labels":{"rows":["a"]})", "unknown key \"rows\"",
             "/labels/rows", "did you mean \"query\"?"},
