@@ -133,6 +133,7 @@ struct CellTicks {
   bool upwards = false;                  ///< whether that cell is the last label's, at the bottom
   std::vector<AxisSpan> spans = {};      ///< parts that brackets name
   std::vector<AxisSpan> sentences = {};  ///< in their place where not all names have room
+  std::size_t least_step = 1;            ///< from one named cell to the next, where not all are
 };
 
 /// The map with queries from left to right and keys upwards.

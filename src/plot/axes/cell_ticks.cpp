@@ -125,11 +125,30 @@ std::optional<std::int64_t> number_of(std::string_view name) {
   return negative ? -number : number;
 }
 
+// The number behind the letters of a name, such as that of a residue, "K12".
+std::optional<std::int64_t> number_behind(std::string_view name) {
+  const std::size_t letters = name.find_last_not_of("0123456789") + 1;  // 0 if there are none
+  return letters == 0 ? std::nullopt : number_of(name.substr(letters));
+}
+
+// Whether the names of cells number them one by one behind letters: "M1", "K2", "V3".
+bool number_themselves(const std::vector<std::string>& names) {
+  const auto breaks = [](const std::string& name, const std::string& next) {
+    const auto number = number_behind(name);
+    return !number || number_behind(next) != *number + 1;
+  };
+  return names.size() > 1 && std::ranges::adjacent_find(names, breaks) == names.end();
+}
+
 // The first cell to be named where each `step`th one is: that of a multiple of the step, where
 // cells are numbered one by one and there is such a cell.
 std::size_t round_start(const CellTicks& ticks, std::size_t step) {
   if (step >= ticks.labels.size()) return 0;
-  const auto first = number_of(ticks.labels[0]), next = number_of(ticks.labels[step]);
+  const bool behind = number_themselves(ticks.labels);
+  const auto number = [&](const std::string& name) {
+    return behind ? number_behind(name) : number_of(name);
+  };
+  const auto first = number(ticks.labels[0]), next = number(ticks.labels[step]);
   const auto signed_step = static_cast<std::int64_t>(step);
   if (!first || !next || *next - *first != signed_step) return 0;
   return static_cast<std::size_t>(((-*first % signed_step) + signed_step) % signed_step);
@@ -336,8 +355,10 @@ std::size_t set_named_ticks(Axis& axis, const CellTicks& ticks, double length, b
     constexpr double touching = 0.5;  // of a line's height
     step = step_without_overlaps(texts, cell, horizontal, touching * line);
   }
-  // Some tokens without those between them say less than their numbers.
-  const bool counted = standard && ticks.ticks == Ticks::automatic && step > 1;
+  if (step > 1) step = std::max(step, ticks.least_step);
+  // Some tokens without those between them say less than their numbers, unless they have their own.
+  const bool counted = standard && ticks.ticks == Ticks::automatic && step > 1 &&
+                       !number_themselves(ticks.labels);
   if (counted && std::any_of(ticks.labels.begin(), ticks.labels.end(), is_token)) {
     axis.labels_end_at_tick = false;
     axis.tick_label_degrees = 0;
@@ -414,6 +435,7 @@ MapTicks map_ticks(const Heatmap& names, std::size_t rows, std::size_t columns,
 }
 
 std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
+  MapTicks stepped = ticks;
   const double usual = axes.x.tick_label_size;
   const auto set = [&](bool horizontal, double size) {
     Axis& axis = horizontal ? axes.x : axes.y;
@@ -421,7 +443,8 @@ std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
     axis.tick_label_degrees = 0;
     axis.tick_label_size = size;
     const double length = horizontal ? axes.box.width() : axes.box.height();
-    return set_cell_ticks(axis, horizontal ? ticks.key : ticks.query, length, horizontal, figure);
+    return set_cell_ticks(axis, horizontal ? stepped.key : stepped.query, length, horizontal,
+                          figure);
   };
   // The largest size at which every name of an axis has room; the usual one if there is none.
   const auto fitting_size = [&](bool horizontal) {
@@ -438,7 +461,15 @@ std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
   };
   const double size = std::min(fitting_size(true), fitting_size(false));
   const std::size_t across = set(true, size), down = set(false, size);
-  return std::max(across, down);
+  const std::size_t step = std::max(across, down);
+  // Names with numbers have one step along both axes, as numbers have.
+  if (figure.standard() && across > 1 && down > 1 && across != down &&
+      number_themselves(ticks.query.labels) && number_themselves(ticks.key.labels)) {
+    stepped.query.least_step = stepped.key.least_step = step;
+    set(true, size);
+    set(false, size);
+  }
+  return step;
 }
 
 Heatmap with_keys_upwards(const Heatmap& map, const FigureOptions& options) {

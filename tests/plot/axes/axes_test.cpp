@@ -310,6 +310,40 @@ TEST_CASE("numbers as names of cells stand level and apart, at multiples of a ro
         3);
 }
 
+TEST_CASE("names that number themselves thin out at round numbers, and keep their letters") {
+  std::vector<std::string> residues;
+  for (int i = 1; i <= 200; ++i) {
+    residues.push_back(std::string(1, "KVEIT"[i % 5]) + std::to_string(i));
+  }
+  for (const bool horizontal : {true, false}) {
+    const auto axis = axis_of(residues, horizontal, PlotStyle::standard, attn::Ticks::automatic);
+    CHECK(apart(axis, horizontal));
+    REQUIRE(axis.ticks.size() > 2);
+    for (const Tick& tick : axis.ticks) {
+      CAPTURE(tick.label);
+      CHECK(std::ranges::count(residues, tick.label) == 1);
+      CHECK(tick.label.ends_with('0'));
+    }
+  }
+  residues[100] = "K7";
+  CHECK(axis_of(residues, true, PlotStyle::standard, attn::Ticks::automatic).ticks[0].label == "0");
+}
+
+TEST_CASE("names that number themselves have one step along both axes") {
+  Figure figure(FigureOptions{}, PictureFormat::svg, {8, 6});
+  MapTicks names;
+  for (int i = 1; i <= 120; ++i) names.query.labels.push_back("K" + std::to_string(i));
+  names.key.labels = names.query.labels;
+  Axes axes;
+  axes.box = {0, 0, 300, 300};
+  set_cell_ticks(axes, names, figure);
+  REQUIRE(axes.x.ticks.size() > 2);
+  REQUIRE(axes.x.ticks.size() == axes.y.ticks.size());
+  for (std::size_t n = 0; n < axes.x.ticks.size(); ++n) {
+    CHECK(axes.x.ticks[n].label == axes.y.ticks[n].label);
+  }
+}
+
 TEST_CASE("many positions along an axis that is given a name are numbers, few have their letter") {
   attn::Heatmap map;
   FigureOptions options;
