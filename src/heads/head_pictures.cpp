@@ -123,6 +123,21 @@ class Pictures {
   std::vector<HeadPicture> all_;
 };
 
+// Two decimals for the few cells of a map whose numbers have one digit before the point: those of
+// different colours would be told apart by one, but smaller numbers would say nothing.
+void tell_few_numbers(PlotOptions& plot, const Tensor& values) {
+  constexpr std::size_t few = 64;
+  if (plot.annotation.format || plot.figure.style != PlotStyle::standard || values.size() > few) {
+    return;
+  }
+  double largest = 0;
+  for (const double value : values.values<double>()) {
+    if (std::isinf(value)) return;
+    if (!std::isnan(value)) largest = std::max(largest, std::abs(value));
+  }
+  if (largest >= 1 && largest < 10) plot.annotation.format = ".2f";
+}
+
 }  // namespace
 
 Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size_t column,
@@ -164,6 +179,7 @@ Picture layers_by_heads(const std::vector<AttentionHeads>& attentions, std::size
   if (!plot.figure.xlabel) plot.figure.xlabel = "";
   if (!plot.figure.ylabel) plot.figure.ylabel = "";
   if (!plot.colors.bar_label) plot.colors.bar_label = plot.figure.title == title ? bar : title;
+  if (!yes_or_no) tell_few_numbers(plot, heatmap.weights);
   return draw_heatmap(heatmap, plot.heatmap(), options.format);
 }
 
@@ -239,6 +255,7 @@ Picture draw_effects(const HeadsOptions& options, const PatchSweep& sweep, doubl
   if (!plot.figure.ylabel) plot.figure.ylabel = "";  // rows say what they are
   if (!plot.colors.bar_label) plot.colors.bar_label = translated("Effect in Logits");
   Heatmap computed = effects_of(sweep, sweep.patched, own, tokens);
+  tell_few_numbers(plot, computed.weights);
   if (sweep.attributed.empty()) return draw_heatmap(computed, plot.heatmap(), options.format);
   HeatmapGrid grid{1, 2, {std::move(computed), effects_of(sweep, sweep.attributed, own, tokens)}};
   grid.panels[0].title = translated("Computed");

@@ -90,3 +90,16 @@ TEST_CASE("the weights by distance of a causal model end at the query itself") {
   CHECK(drawn.find("16 queries × 9 keys") != std::string::npos);
   CHECK(drawn.find("hidden") == std::string::npos);
 }
+
+TEST_CASE("few heads say what is lost without them to two decimals") {
+  const TemporaryFolder folder;
+  CHECK(attn_cli({"heads", "--model", std::string(ATTN_DATA) + "/speeches", "--text",
+                  "The peace of the world. The peace of the", "--without-heads-of", "0,1,2,3",
+                  "--plots", "heads", "--format", "svg", "--out", "lost", "--quiet"},
+                 folder.path())
+            .exit_code == 0);
+  const std::string drawn = read_text(folder / "lost/heads.without.svg");
+  CHECK(drawn.find(">4.15<") != std::string::npos);
+  CHECK(drawn.find(">0.28<") != std::string::npos);
+  CHECK(drawn.find(">·<") == std::string::npos);
+}
