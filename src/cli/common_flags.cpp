@@ -73,7 +73,7 @@ void add_limits(Flags& flags, Limits& limits) {
                  "60)"),
       [&](const std::string& text) {
         double seconds = 0;
-        if (!parse_number(text, seconds))
+        if (!parse_number(text, seconds) && !text.ends_with('s'))
           throw wrong_value("--max-seconds", text, translated("a number of seconds, such as 300"));
         seconds = finite_number("--max-seconds", text);
         if (seconds <= 0) {

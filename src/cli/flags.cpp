@@ -92,7 +92,7 @@ double finite_number(const std::string& flag, const std::string& text) {
     throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
                 translated("write {1}", flag + " " + meant));
   }
-  if (flag == "--scale") {
+  if (flag == "--scale" && text.find_first_of("0123456789") == std::string::npos) {
     throw wrong_value(flag, text,
                       translated("a number such as 0.125, or leave it out for 1/√d_k"));
   }

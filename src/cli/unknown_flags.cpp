@@ -64,10 +64,10 @@ std::string without(const std::string& name, const std::string& command,
   return translated("leave out {1}", name);
 }
 
-// The flag that takes the name of another one as its value, "--plots grid" for "--grid"; empty if
-// there is none.
+// The flag that takes the name of another one as its value, "--plots grid" for "--grid", or only
+// one of what heads do; empty if there is none.
 std::string flag_of_value(const std::string& name, const std::string& command,
-                          const std::vector<Command>& all) {
+                          const std::vector<Command>& all, bool of_heads) {
   constexpr std::size_t shortest = 4;  // "--on" could be anything
   std::string value = name.substr(std::min<std::size_t>(name.size(), 2));
   std::ranges::replace(value, '-', '_');
@@ -75,6 +75,7 @@ std::string flag_of_value(const std::string& name, const std::string& command,
   for (const Command& one : all) {
     if ("attn-cli " + one.name != command) continue;
     for (const std::string_view lists : {"--plots", "--analyses", "--statistics", ""}) {
+      if (of_heads && lists != "--analyses" && lists != "--statistics") continue;
       for (const Flag& flag : one.flags) {
         if ((flag.name == lists || lists.empty()) && std::ranges::count(flag.words, value) > 0)
           return flag.name + " " + value;
@@ -158,10 +159,12 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
     return without("--" + flag.substr(5), place, all);
   if (!others.empty())
     return translated("{1} takes no {2}: it belongs to {3}", place, flag, others);
-  if (const std::string value = flag_of_value(flag, place, all); !value.empty())
+  if (const std::string value = flag_of_value(flag, place, all, true); !value.empty())
     return translated("write {1}", value);
   const std::string text = suggestion(flag, names);
   if (text != suggestion("", names)) return text;
+  if (const std::string value = flag_of_value(flag, place, all, false); !value.empty())
+    return translated("write {1}", value);
   for (const auto& format : picture_formats()) {
     if (flag == "--" + std::string(format.name) && known("--format"))
       return translated("write {1}", "--format " + std::string(format.name));

@@ -574,7 +574,7 @@ TEST_CASE("heads patches every head from another text") {
   words[8] = "\" of\"";
   CHECK(attn_cli(words, folder.path()).errors ==
         "attn-cli: a difference is of two logits\n  where: --logit-difference\n  help:  give two "
-        "tokens\n");
+        "tokens with a comma between, such as '\" world\",\" people\"'\n");
   words[8] = "1,2";
   words.insert(words.end(), {"--heads-off", "1.1"});
   CHECK(

@@ -225,7 +225,8 @@ TEST_CASE("numbers and truths in quotes are told to be written without") {
   };
   CHECK(help(R"("heads":"2")") == at("/heads", "write it without quotes: 2"));
   CHECK(help(R"("mask":{"causal":"true"})") == at("/mask/causal", "write it without quotes: true"));
-  CHECK(help(R"("scale":"1/2")") == at("/scale", "give a number"));
+  CHECK(help(R"("scale":"1/2")") ==
+        at("/scale", "give a number such as 0.125: JSON has no formulas"));
 }
 
 TEST_CASE("what needs one stream of states is refused of a model with several") {

@@ -219,8 +219,8 @@ TEST_CASE("flags in the wrong place or form get their cure") {
        "unknown flag \"--causal\"\n  where: attn-cli\n  help:  write the command first: attn-cli "
        "run --causal"},
       {{"list", "kinds"},
-       "unexpected argument \"kinds\"\n  where: attn-cli list\n  help:  it takes flags only: see "
-       "attn-cli list --help"},
+       "unexpected argument \"kinds\"\n  where: attn-cli list\n  help:  leave it out: the list "
+       "has all names"},
       {{"completion", "Bash"},
        "unknown shell \"Bash\"\n  where: attn-cli completion\n  help:  did you mean \"bash\"?"},
       {{"run", "d.json", "--cmap", "jet"},
@@ -229,7 +229,7 @@ TEST_CASE("flags in the wrong place or form get their cure") {
        "invalid value \"Red\" for --cmap\n  where: --cmap\n  help:  did you mean \"Reds\"?"},
       {{"run", "d.json", "--cmap", "sepia"},
        "invalid value \"sepia\" for --cmap\n  where: --cmap\n  help:  attn-cli list shows the "
-       "names"},
+       "names, such as YlOrRd, YlOrRd_r or Reds"},
       {{"run", "d.json", "--annotate", "yes"},
        "invalid value \"yes\" for --annotate\n  where: --annotate\n  help:  did you mean \"on\"?"},
       {{"run", "d.json", "--attention", "self attention"},
