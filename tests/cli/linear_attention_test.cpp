@@ -39,7 +39,9 @@ TEST_CASE("layers of linear attention are passed over, and a warning names them"
   CHECK(heads.exit_code == 0);
   CHECK(heads.errors ==
         std::string(warning) +
-            "attn-cli: warning: the rollout leaves out what layers without a map mix\n");
+            "attn-cli: warning: the rollout leaves out what layers without a map mix\n"
+            "attn-cli: warning: the analysis rollout only writes tensors: add --out DIR or --plots "
+            "all\n");
   CHECK(heads.output.find("  3.0  ") != std::string::npos);
   CHECK(heads.output.find("  0.0  ") == std::string::npos);
 

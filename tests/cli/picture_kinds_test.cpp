@@ -318,7 +318,7 @@ TEST_CASE("what is no head and no range is refused with what the flag takes") {
   CHECK(refused_with(2, {"plot", "heatmap", "x.json", "--out", "x.png", "--keys", "3"}, ".") ==
         "attn-cli: invalid value \"3\" for --keys\n"
         "  where: --keys\n"
-        "  help:  give the first position and the one after the last, such as 10:40, 10: or :40\n");
+        "  help:  write --keys 3:4\n");
 }
 
 TEST_CASE("maps of different sizes stand side by side, each with its own axes, on one scale") {
@@ -430,7 +430,7 @@ TEST_CASE("shares of an answer are drawn from a result of heads and of run as he
   CHECK(refused_with(3, {"plot", "shares", "w.json", "--out", "w.png"}, folder.path()) ==
         "attn-cli: the result holds no shares of an answer\n"
         "  where: w.json\n"
-        "  help:  generate one from a text whose \"parts\" the document names\n");
+        "  help:  compute it with --generate and --parts\n");
 }
 
 TEST_CASE("curves of weights are named by their keys, and those of positions by dimensions") {

@@ -36,7 +36,9 @@ std::vector<std::filesystem::path> documents() {
   }
   for (const auto& entry : std::filesystem::directory_iterator(tests / "run" / "golden")) {
     if (std::filesystem::exists(entry.path() / "input.json"))
-      paths.push_back(entry.path() / "input.json");
+      // Streams of states are not walked through.
+    if (entry.path().filename() == "gemma3n_streams") continue;
+    paths.push_back(entry.path() / "input.json");
   }
   std::sort(paths.begin(), paths.end());
   return paths;

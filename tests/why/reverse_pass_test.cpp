@@ -166,15 +166,18 @@ TEST_CASE("derivatives of a logit are those of small changes, for every family")
     } catch (const Error& error) {
       refused.insert(name);
       CHECK(error.problem() ==
-            std::string("there are no gradients through layers that mix tokens without attention "
-                        "weights"));
+            std::string(
+                name == "gemma3n_streams"
+                    ? "parts are not patched where the states are several streams"
+                    : "there are no gradients through layers that mix tokens without attention "
+                      "weights"));
     }
   }
   CHECK(count >= 100);
   std::string names;
   for (const std::string& name : refused) names += name + " ";
   CHECK(names ==
-        "bamba_indices deberta_v2_convolution falcon_h1_beside granitemoehybrid_state_space "
+        "bamba_indices deberta_v2_convolution falcon_h1_beside gemma3n_streams granitemoehybrid_state_space "
         "jamba_mamba lfm2_convolutions lfm2_moe_corrected nemotron_h_single_parts "
         "qwen3_5_moe_shared_expert qwen3_5_text_part qwen3_next_delta_rule ");
 }
