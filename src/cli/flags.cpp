@@ -221,9 +221,9 @@ std::size_t choice(const std::string& flag, const std::string& text,
   constexpr std::size_t most_listed = 20, few = 3;
   // One that differs by its digits alone is another thing: "float8" is no "float32".
   const auto letters = [](std::string_view name) {
-    std::string text(name);
-    std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-    return text;
+    std::string own(name);
+    std::erase_if(own, [](unsigned char c) { return std::isdigit(c) != 0; });
+    return own;
   };
   const bool other = std::ranges::any_of(
       names, [&](std::string_view name) { return letters(name) == letters(text); });
