@@ -150,7 +150,8 @@ TEST_CASE("parts of a text share its budget") {
         }
       }(),
       Error);
-  CHECK(parts > 100);
+  // The budget is of time: a part takes about a hundredth of it, more on a slow processor.
+  CHECK(parts > 10);
   CHECK(parts < 2000);
 }
 
