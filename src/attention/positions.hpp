@@ -235,10 +235,10 @@ struct DistanceRows {
 struct DisentangledTerms {
   DistanceRows distances;
   Tensor keys, queries;    ///< [2·span,H·d]; absent = no such term
-  Tensor key_shifts = {};  ///< numbers [2·span,H] that products with `keys` are more; absent = 0
-  /// What tokens of the query's own type and those of others have in the place of a key [2,H·d],
-  /// and numbers [2,H] that products with it are more (Yang et al. 2019, "XLNet", section 2.5);
-  /// absent = no such term.
+  Tensor key_shifts = {};  ///< numbers [2·span,H] added to products with `keys`; absent = 0
+  /// Vectors [2,H·d] in the place of a key, of tokens of the query's own type and of those of
+  /// others, and numbers [2,H] that are added to the products with them (Yang et al. 2019, "XLNet",
+  /// section 2.5); absent = no such term.
   Tensor segments = {}, segment_shifts = {};
 };
 

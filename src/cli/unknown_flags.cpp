@@ -51,7 +51,7 @@ std::string few_flags(const std::string& command, const std::vector<Command>& al
   return "";
 }
 
-// How a flag is switched off: by the word "off" where it takes that, else by leaving it out.
+// Help on switching a flag off: by the word "off" where it takes that, else by leaving it out.
 std::string without(const std::string& name, const std::string& command,
                     const std::vector<Command>& all) {
   for (const Command& one : all) {

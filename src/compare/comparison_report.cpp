@@ -133,7 +133,8 @@ std::string error_table(const Comparison& comparison) {
   return table.has_rows() ? table.text() : "";
 }
 
-// What to write where positions stand before heads in the first tensor or the second.
+// Help that names the layout of the first tensor or the second, in which positions stand before
+// heads.
 std::string layout_hint(const TensorComparison& tensor) {
   Shape turned = tensor.a.shape;
   // Where one of both agrees, its layout is told as the cause.

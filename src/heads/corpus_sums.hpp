@@ -83,7 +83,7 @@ struct NamedMoments {
   Moments moments;
 };
 
-/// How the names of numbers of one position begin, which stand after all others.
+/// Beginning of the names of numbers that belong to one position; these stand after all others.
 inline constexpr std::string_view position_prefix = "gradients.position.";
 
 /// Effects of parts that are patched one at a time, over texts that each have another text.

@@ -23,13 +23,20 @@ Tensor routed(const AlternatingUpdates& updates, const Tensor& x, double eps, st
       apply(updates.router, normed, threads));
 }
 
-// Adds to each row of x [..,L,D] the row of y times factor k of the row's own [..,L,K].
-void add_rows(const Tensor& y, const Tensor& factors, std::size_t k, Tensor& x) {
+// x + Σ_m c_m y_m for rows [..,L,D]; the coefficients of a row stand in its own row of `factors`
+// [..,L,K], from `first` on.
+Tensor moved_by(const Tensor& x, std::span<const Tensor> y, const Tensor& factors,
+                std::size_t first) {
   const std::size_t width = x.shape().back(), count = factors.shape().back();
-  x = with_floats(x, [&]<class T>(std::span<const T> from) {
-    const std::span<const T> added = y.values<T>(), by = factors.values<T>();
+  return with_floats(x, [&]<class T>(std::span<const T> from) {
     std::vector<T> sum(from.begin(), from.end());
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += by[i / width * count + k] * added[i];
+    for (std::size_t m = 0; m < y.size(); ++m) {
+      const std::span<const T> added = y[m].values<T>();
+      const T* by = factors.values<T>().data() + first + m;
+      for (std::size_t row = 0; row < sum.size(); row += width, by += count) {
+        for (std::size_t k = row; k < row + width; ++k) sum[k] += *by * added[k];
+      }
+    }
     return Tensor(x.shape(), std::move(sum));
   });
 }
@@ -99,11 +106,9 @@ std::vector<Tensor> predicted(const AlternatingUpdates& updates, const std::vect
                               double eps, std::size_t threads) {
   const Tensor factors = apply(updates.prediction,
                                routed(updates, streams[updates.active], eps, threads), threads);
-  std::vector<Tensor> all = streams;
-  for (std::size_t n = 0; n < updates.count; ++n) {
-    for (std::size_t m = 0; m < updates.count; ++m)
-      add_rows(streams[m], factors, n * updates.count + m, all[n]);
-  }
+  std::vector<Tensor> all;
+  for (std::size_t n = 0; n < updates.count; ++n)
+    all.push_back(moved_by(streams[n], streams, factors, n * updates.count));
   return all;
 }
 
@@ -116,8 +121,9 @@ std::vector<Tensor> corrected(const AlternatingUpdates& updates,
   const Tensor missed = mapped(
       threads, [](double own, double expected) { return own - expected; }, computed,
       predicted[updates.active]);
-  std::vector<Tensor> all = predicted;
-  for (std::size_t n = 0; n < updates.count; ++n) add_rows(missed, factors, n, all[n]);
+  std::vector<Tensor> all;
+  for (std::size_t n = 0; n < updates.count; ++n)
+    all.push_back(moved_by(predicted[n], {&missed, 1}, factors, n));
   return all;
 }
 

@@ -27,7 +27,7 @@ struct AlternatingUpdates {
 std::vector<Tensor> apart(const Tensor& streams, std::size_t count);
 Tensor side_by_side(const std::vector<Tensor>& streams);
 
-/// What the streams are expected to be behind the layer, x_n + Σ_m c_nm x_m; the coefficients are
+/// Streams as they are expected behind the layer, x_n + Σ_m c_nm x_m, with coefficients that are
 /// made of the active stream's router.
 std::vector<Tensor> predicted(const AlternatingUpdates& updates, const std::vector<Tensor>& streams,
                               double eps, std::size_t threads);
@@ -48,8 +48,9 @@ struct StreamEnds {
   Tensor joined(const Tensor& streams, std::size_t threads) const;
 };
 
-/// What is added to the normed states that an attention reads, norm(right left x) + x ("learned
-/// augmented residual layer" of Gemma 3n); the sum with the attention's result is divided by √2.
+/// Residual of an attention beside its states, x + norm(right left x) of the normed states x that
+/// the attention reads ("learned augmented residual layer" of Gemma 3n); the sum with the
+/// attention's result is divided by √2.
 struct AugmentedResidual {
   StoredLinear left, right;  ///< [R,D], [D,R]
   std::optional<Norm> norm;
