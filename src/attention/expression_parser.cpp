@@ -368,8 +368,7 @@ class ExpressionParser {
     }
     if (at_ < text_.size() && begins_name(text_[at_])) return named();
     if (at_ > 0 && at_ < text_.size() && text_[at_] == '*' && text_[at_ - 1] == '*') {
-      throw error(translated("\"**\" is not an operator"), at_,
-                  translated("write ^ for a power"));
+      throw error(translated("\"**\" is not an operator"), at_, translated("write ^ for a power"));
     }
     throw error(translated("expected a value, found {1}", found()), at_,
                 translated("give a number, a name, a function or an expression in parentheses"));

@@ -134,9 +134,8 @@ std::vector<std::string> kind_words() {
 }
 
 Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> take) {
-  Flag& flag = flags.add(
-      "--attention", "KIND", help,
-      [take = std::move(take)](const std::string& text) {
+  Flag& flag =
+      flags.add("--attention", "KIND", help, [take = std::move(take)](const std::string& text) {
         if (text.find(',') != std::string::npos) {
           std::string meant;
           for (const std::string& kind : comma_separated(text))
@@ -262,10 +261,9 @@ void check_inputs(const std::vector<std::string>& inputs, bool text_only,
   }
   if (inputs[0].find_first_of("*?") != std::string::npos &&
       !std::filesystem::exists(inputs[0], none)) {
-    throw Error(ErrorKind::usage, translated("\"{1}\" is a pattern, not a document", inputs[0]),
-                command,
-                translated("compute all that it matches with {1}",
-                           "attn-cli batch '" + inputs[0] + "'"));
+    throw Error(
+        ErrorKind::usage, translated("\"{1}\" is a pattern, not a document", inputs[0]), command,
+        translated("compute all that it matches with {1}", "attn-cli batch '" + inputs[0] + "'"));
   }
   if (inputs[0].starts_with('{') && !std::filesystem::exists(inputs[0], none)) {
     throw Error(ErrorKind::usage, translated("a document is given in place of its file"), command,

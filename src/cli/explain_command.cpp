@@ -168,9 +168,8 @@ Command explain_command() {
                            translated("leave it out"));
              }
              if (!layer || (layer == options.layer && stack == options.stack)) return;
-             throw Error(ErrorKind::usage,
-                         translated("--layers and --why name different layers"), "--layers",
-                         translated("leave it out"));
+             throw Error(ErrorKind::usage, translated("--layers and --why name different layers"),
+                         "--layers", translated("leave it out"));
            })
       .optional_value = true;
   add_why(flags, {options.logit, options.against_logit}, options.key);

@@ -93,8 +93,7 @@ double finite_number(const std::string& flag, const std::string& text) {
                 translated("write {1}", flag + " " + meant));
   }
   if (flag == "--scale" && text.find_first_of("0123456789") == std::string::npos) {
-    throw wrong_value(flag, text,
-                      translated("a number such as 0.125, or leave it out for 1/√d_k"));
+    throw wrong_value(flag, text, translated("a number such as 0.125, or leave it out for 1/√d_k"));
   }
   throw wrong_value(flag, text,
                     text.find('/') == std::string::npos
@@ -197,8 +196,8 @@ PositionRange position_range(const std::string& flag, const std::string& text, b
     if (*range.first != -1) range.end = *range.first + 1;
     return range;
   }
-  if (std::int64_t position = 0; !single && parse_number(text, position) && position >= 0 &&
-                                 position < INT64_MAX) {
+  if (std::int64_t position = 0;
+      !single && parse_number(text, position) && position >= 0 && position < INT64_MAX) {
     throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
                 translated("write {1}", flag + " " + text + ":" + std::to_string(position + 1)));
   }
@@ -228,11 +227,11 @@ std::size_t choice(const std::string& flag, const std::string& text,
   const bool other = std::ranges::any_of(
       names, [&](std::string_view name) { return letters(name) == letters(text); });
   const std::string near = suggestion(other ? std::string_view() : text, names);
-  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-              names.size() > most_listed && near == suggestion("", names)
-                  ? translated("attn-cli list shows the names, such as {1}",
-                               alternatives(names.first(few)))
-                  : near);
+  throw Error(
+      ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+      names.size() > most_listed && near == suggestion("", names)
+          ? translated("attn-cli list shows the names, such as {1}", alternatives(names.first(few)))
+          : near);
 }
 
 std::string alternatives(std::span<const std::string_view> names) {

@@ -40,9 +40,8 @@ std::vector<std::string> warnings_of_tensors(const HeadsOptions& options) {
                          analysis == HeadAnalysis::distances;
     const auto row = std::ranges::find(head_analyses(), analysis, &HeadAnalysisInfo::analysis);
     if (options.out || !tensors || row == head_analyses().end()) continue;
-    warnings.push_back(
-        translated("the analysis {1} only writes tensors: add {2}", row->name,
-                   translated("{1} or {2}", "--out DIR", "--plots all")));
+    warnings.push_back(translated("the analysis {1} only writes tensors: add {2}", row->name,
+                                  translated("{1} or {2}", "--out DIR", "--plots all")));
   }
   return warnings;
 }
@@ -122,12 +121,11 @@ void refuse_table_name(const std::filesystem::path& out) {
   const std::string extension = out.extension().string();
   if ((extension != ".csv" && extension != ".json") || std::filesystem::is_directory(out, none))
     return;
-  throw Error(ErrorKind::usage,
-              translated("\"{1}\" is the name of a file, and {2} takes a folder", out.string(),
-                         "--out"),
-              "--out",
-              translated("write {1}", "attn-cli heads … --" + extension.substr(1) + " > " +
-                                          out.string()));
+  throw Error(
+      ErrorKind::usage,
+      translated("\"{1}\" is the name of a file, and {2} takes a folder", out.string(), "--out"),
+      "--out",
+      translated("write {1}", "attn-cli heads … --" + extension.substr(1) + " > " + out.string()));
 }
 
 int read(const GivenHeads& given) {

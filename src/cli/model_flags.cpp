@@ -59,8 +59,8 @@ void refuse_file(const std::string& flag, const std::string& text) {
   const bool at = text.starts_with('@');
   const std::filesystem::path path = at ? text.substr(1) : text;
   if (!path.has_extension() || !std::filesystem::is_regular_file(path, none)) return;
-  throw Error(ErrorKind::usage, translated("\"{1}\" is the name of a file, not a text", text),
-              flag, translated("give what it holds: {1}", flag + " \"$(cat " + path.string() + ")\""));
+  throw Error(ErrorKind::usage, translated("\"{1}\" is the name of a file, not a text", text), flag,
+              translated("give what it holds: {1}", flag + " \"$(cat " + path.string() + ")\""));
 }
 
 }  // namespace

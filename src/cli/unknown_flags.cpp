@@ -121,8 +121,8 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   const auto known = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  constexpr std::string_view sizes[]{"--heads", "--head",    "--batch",   "--batch-size", "--dim",
-                                     "--width", "--length",  "--seq-len", "--queries",    "--keys"};
+  constexpr std::string_view sizes[]{"--heads", "--head",   "--batch",   "--batch-size", "--dim",
+                                     "--width", "--length", "--seq-len", "--queries",    "--keys"};
   if (known("--shape") && std::ranges::count(sizes, flag) > 0)
     return translated("write {1}", "--shape B,H,Lq,Lk,D");
   if (!known(flag)) {

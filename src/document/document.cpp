@@ -78,8 +78,8 @@ Error weights_of_model(const std::filesystem::path& path) {
 
 // Whether a text is the name of a file alone, as "echo d.json" prints it.
 bool is_file_name(std::string_view text) {
-  constexpr std::string_view white = " \t\r\n", extensions[]{".json", ".jsonl", ".npz", ".npy",
-                                                             ".safetensors"};
+  constexpr std::string_view white = " \t\r\n",
+                             extensions[]{".json", ".jsonl", ".npz", ".npy", ".safetensors"};
   constexpr std::size_t longest = 1024;
   const std::size_t last = text.find_last_not_of(white);
   if (last == text.npos || last >= longest || white.find(text[0]) != white.npos) return false;
@@ -90,7 +90,7 @@ bool is_file_name(std::string_view text) {
 
 // Whether files of this extension are prose or settings, which may begin with any sign.
 bool is_markup(const std::string& extension) {
-  constexpr std::string_view all[]{".md",   ".txt", ".rst", ".tex", ".html", ".xml",
+  constexpr std::string_view all[]{".md",   ".txt", ".rst",  ".tex", ".html", ".xml",
                                    ".yaml", ".yml", ".toml", ".ini", ".log",  ".sh"};
   return std::ranges::count(all, extension) > 0;
 }
@@ -109,10 +109,9 @@ void refuse_text(std::string_view text, const std::string& name) {
   const bool words = letter && text.substr(first, 80).find(' ') != text.npos;
   const std::string extension = std::filesystem::path(name).extension().string();
   if (is_file_name(text)) {
-    throw input_error(
-        translated("this is the name of a file, not a document"), name,
-        translated("name it in the command line; attn-cli batch reads names from "
-                   "BatchOptions::files_from -"));
+    throw input_error(translated("this is the name of a file, not a document"), name,
+                      translated("name it in the command line; attn-cli batch reads names from "
+                                 "BatchOptions::files_from -"));
   }
   if (extension == ".csv" || extension == ".tsv") {
     throw input_error(

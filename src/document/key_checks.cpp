@@ -260,8 +260,9 @@ std::string help_for(const DocumentKey& key, Kind kind) {
                      "says the rest");
   }
   if (name == "model") {
-    return translated("leave it out, or give a text: a model reads texts, and this document has "
-                      "its own tensors");
+    return translated(
+        "leave it out, or give a text: a model reads texts, and this document has "
+        "its own tensors");
   }
   if (key.takes(info(Kind::model)) && !key.takes(info(Kind::encoder_layer)))
     return translated(
@@ -345,8 +346,7 @@ void refuse_member(const std::string& key, std::span<const std::string_view> kno
   const bool of_file = key == "key" && std::ranges::count(known, std::string_view("name")) > 0;
   const bool within_itself = outer.ends_with('/' + key);
   // Objects of one or two members are shown whole.
-  const bool elsewhere =
-      find_key(key) != nullptr && !of_file && !within_itself && known.size() > 2;
+  const bool elsewhere = find_key(key) != nullptr && !of_file && !within_itself && known.size() > 2;
   throw input_error(translated("unknown key \"{1}\"", key), at,
                     elsewhere
                         ? translated("write it at the top of the document, outside of {1}", outer)

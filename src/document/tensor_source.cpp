@@ -300,8 +300,7 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
         if (form == "file") check_stored_type(value, stored, pointer);
         return tensor;
       },
-      dtype,
-      pointer_to(pointer, form), integers);
+      dtype, pointer_to(pointer, form), integers);
 }
 
 // Notes the element type of a file at a top-level key. Each key is read more than once.
@@ -320,13 +319,13 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
   // 1. The shape, within the limits.
   const std::string at = pointer_to(pointer, form);
   const JsonValue& content = *value.find(form);
-  Shape shape = form == "arange" ? Shape{static_cast<std::size_t>(expect_integer(
-                                       content, at, 1,
-                                       content.is(JsonValue::Type::array)
-                                           ? translated("write {1}",
-                                                        R"({"arange": 6, "shape": [2,3]})")
-                                           : ""))}
-                                 : shape_from_json(content, at);
+  Shape shape = form == "arange"
+                    ? Shape{static_cast<std::size_t>(expect_integer(
+                          content, at, 1,
+                          content.is(JsonValue::Type::array)
+                              ? translated("write {1}", R"({"arange": 6, "shape": [2,3]})")
+                              : ""))}
+                    : shape_from_json(content, at);
   const std::size_t count = element_count(shape);
   check_memory(count, sizeof(double), translated("a tensor of shape {1}", text(shape)), at);
   check_element_limit(count, access_.limits.elements, at);

@@ -228,9 +228,8 @@ class LayerWalk {
     };
     std::vector<Explanation::Vectors::Row> vectors;
     if (terms.keys) {
-      vectors.push_back(
-          named_vector(translated("query × distance"),
-                       row_of({terms.distances, terms.keys, {}, terms.key_shifts})));
+      vectors.push_back(named_vector(translated("query × distance"),
+                                     row_of({terms.distances, terms.keys, {}, terms.key_shifts})));
     }
     if (terms.queries) {
       vectors.push_back(

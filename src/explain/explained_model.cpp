@@ -89,8 +89,9 @@ class ModelWalk {
   // Patches that were merged have no embedding to begin with, and global tokens other projections.
   void check_steps(const ModelStack& stack) const {
     if (request_.folder->architecture.streams) {
-      throw input_error(translated("models are not walked through whose states are several streams"),
-                        "ExplainOptions::layer", translated("name another model"));
+      throw input_error(
+          translated("models are not walked through whose states are several streams"),
+          "ExplainOptions::layer", translated("name another model"));
     }
     if (request_.folder->architecture.global_tokens != GlobalTokens::none) {
       throw input_error(translated("models are not walked through where some tokens see all others "

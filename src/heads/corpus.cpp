@@ -266,7 +266,8 @@ class CorpusReading : DocumentWork {
 
   [[noreturn]] void refuse_analyses_without_model() const {
     throw Error(
-        ErrorKind::usage, translated("a lens, losses, gradients and heads that are left out take a model"),
+        ErrorKind::usage,
+        translated("a lens, losses, gradients and heads that are left out take a model"),
         asked_.heads.analyses.empty() ? "HeadsOptions::without_heads_of" : "HeadsOptions::analyses",
         translated("leave it out, or name a model"));
   }

@@ -91,8 +91,8 @@ struct PatchSums {
   struct Sweep {
     PatchedPart part = PatchedPart::heads;
     bool by_position = false;
-    std::vector<std::string> rows;              ///< as in PatchSweep
-    std::vector<std::vector<Moments>> effects;  ///< by row and column
+    std::vector<std::string> rows;                      ///< as in PatchSweep
+    std::vector<std::vector<Moments>> effects;          ///< by row and column
     std::vector<std::vector<Moments>> attributed = {};  ///< to first order; empty = not asked for
   };
   struct Path {

@@ -342,10 +342,10 @@ void add_paths(const HeadsOptions& options, const HeadPatches& patches, Pictures
     return patches.texts ? translated("{1}, Mean over {2} Texts", title, *patches.texts) : title;
   };
   if (!direct.empty()) {
-    pictures.add("heads.paths.logits",
-                 layers_by_heads(direct, 0,
-                                 of_texts(translated("Direct Effect of Each Head on the Logits")),
-                                 false, options, translated("Effect in Logits")));
+    pictures.add(
+        "heads.paths.logits",
+        layers_by_heads(direct, 0, of_texts(translated("Direct Effect of Each Head on the Logits")),
+                        false, options, translated("Effect in Logits")));
   }
   for (const auto& [input, effects] : ends) {
     std::vector<std::string>& receivers = to[input];

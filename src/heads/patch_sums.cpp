@@ -68,8 +68,7 @@ void PatchSums::add(const HeadPatches& patches) {
   one.source.add(patches.source);
   for (const PatchSweep& sweep : patches.sweeps) {
     one.sweeps.push_back({sweep.part, sweep.by_position, sweep.rows,
-                          moved(sweep.patched, patches.own),
-                          moved(sweep.attributed, patches.own)});
+                          moved(sweep.patched, patches.own), moved(sweep.attributed, patches.own)});
   }
   for (const HeadPath& path : patches.paths) {
     one.paths.push_back({path.from, path.to, path.input});
@@ -113,8 +112,8 @@ HeadPatches PatchSums::means() const {
     }
   }
   for (const Path& path : paths) {
-    means.paths.push_back({path.from, path.to, path.input, means.own + path.effect.mean(),
-                           path.effect.error()});
+    means.paths.push_back(
+        {path.from, path.to, path.input, means.own + path.effect.mean(), path.effect.error()});
   }
   return means;
 }

@@ -293,7 +293,7 @@ class Search {
       refuse(translated("the end of the text"),
              c == '}' || c == ']' ? translated("remove it, or add the bracket that it closes")
              : c == '{'           ? translated("give one document at a time, or one per line of a "
-                                               ".jsonl file to attn-cli batch")
+                                                         ".jsonl file to attn-cli batch")
                                   : translated("one text holds one value"));
     }
     if (expected == Expected::key || expected == Expected::key_or_end) {

@@ -121,9 +121,8 @@ class Reader {
         if constexpr (std::is_floating_point_v<T>) return static_cast<T>(*number);
       }
     }
-    if (double number = 0;
-        value.is(JsonValue::Type::string) && parse_number(value.string(), number) &&
-        std::isfinite(number)) {
+    if (double number = 0; value.is(JsonValue::Type::string) &&
+                           parse_number(value.string(), number) && std::isfinite(number)) {
       throw input_error(translated("expected a number, found {1}", described(value)), place(axis),
                         translated("write it without quotes: {1}", value.string()));
     }

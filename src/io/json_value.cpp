@@ -213,8 +213,7 @@ std::int64_t expect_integer(const JsonValue& value, const std::string& place, st
 
 std::size_t expect_name(const JsonValue& value, const std::string& place, const std::string& noun,
                         std::span<const std::string_view> names) {
-  const std::string& name =
-      expect_string(value, place, names.empty() ? "" : suggestion("", names));
+  const std::string& name = expect_string(value, place, names.empty() ? "" : suggestion("", names));
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   throw input_error(translated("unknown {1} \"{2}\"", noun, name), place, suggestion(name, names));

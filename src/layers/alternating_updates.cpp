@@ -104,8 +104,8 @@ Tensor side_by_side(const std::vector<Tensor>& streams) {
 
 std::vector<Tensor> predicted(const AlternatingUpdates& updates, const std::vector<Tensor>& streams,
                               double eps, std::size_t threads) {
-  const Tensor factors = apply(updates.prediction,
-                               routed(updates, streams[updates.active], eps, threads), threads);
+  const Tensor factors =
+      apply(updates.prediction, routed(updates, streams[updates.active], eps, threads), threads);
   std::vector<Tensor> all;
   for (std::size_t n = 0; n < updates.count; ++n)
     all.push_back(moved_by(streams[n], streams, factors, n * updates.count));

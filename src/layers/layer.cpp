@@ -175,7 +175,8 @@ class LayerPass {
     std::vector<Tensor> streams = corrected(own, expected, done.states, eps, threads_);
     if (weights_.layer_input) {
       // What the layer reads of its tokens goes to the streams behind the first.
-      const Tensor read = own.scale ? times_row(streams[own.active], own.scale) : streams[own.active];
+      const Tensor read =
+          own.scale ? times_row(streams[own.active], own.scale) : streams[own.active];
       const Tensor added = normed(weights_.layer_input->norm, layer_input(read, {}));
       for (std::size_t n = 1; n < own.count; ++n) streams[n] = sum(streams[n], added, threads_);
     }
@@ -198,9 +199,9 @@ class LayerPass {
       step_.types = options_.types;
     }
     if (weights_.mixes_tokens()) {
-      const Tensor beside = weights_.augmented
-                                ? sum(x, weights_.augmented->of(h, spec_.self.eps, threads_), threads_)
-                                : residual(x, h);
+      const Tensor beside =
+          weights_.augmented ? sum(x, weights_.augmented->of(h, spec_.self.eps, threads_), threads_)
+                             : residual(x, h);
       y = sublayer({x, h, beside}, weights_.after_attention,
                    spec_.parallel ? none : weights_.after_attention_sum,
                    [&](const Tensor& base) { return mixed(h, base); });

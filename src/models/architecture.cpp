@@ -15,8 +15,8 @@
 #include "models/configuration_reader.hpp"
 #include "models/family_row.hpp"
 #include "models/library_keys.hpp"
-#include "support/printable.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -233,7 +233,8 @@ class ArchitectureReader {
     }
     for (const double share : model_.gate_sparsity) {
       if (share >= 0 && share < 1) continue;
-      refuse_key("activation_sparsity_pattern", translated("a share of {1} gates", number_text(share)),
+      refuse_key("activation_sparsity_pattern",
+                 translated("a share of {1} gates", number_text(share)),
                  translated("give numbers of at least 0 and below 1"));
     }
   }

@@ -319,7 +319,7 @@ struct Architecture {
   std::size_t layer_input = 0;  ///< width of what each layer reads of the tokens; 0 = nothing
   std::optional<ModelStreams> streams;
   std::vector<double> gate_sparsity;  ///< by layer, share of a token's gates that are zeros
-  bool projects_terms = false;  ///< each term of the embedding is projected, before its norm
+  bool projects_terms = false;        ///< each term of the embedding is projected, before its norm
   ModelBuckets buckets;
   std::size_t score_terms = 1;  ///< products that a score is the sum of, each of them scaled down
   std::optional<ModelDisentangled> disentangled;

@@ -38,9 +38,8 @@ DistanceTermsReader::DistanceTermsReader(const Architecture& model, const StackW
 Tensor DistanceTermsReader::sinusoids() const {
   const std::size_t half = model_.width / 2;
   const auto span = static_cast<double>(distances_.span);
-  const double most = model_.disentangled->clamp > 0
-                          ? static_cast<double>(model_.disentangled->clamp)
-                          : span;
+  const double most =
+      model_.disentangled->clamp > 0 ? static_cast<double>(model_.disentangled->clamp) : span;
   std::vector<double> numbers;
   numbers.reserve(4 * distances_.span * half);
   for (double distance = -span; distance < span; ++distance) {

@@ -124,10 +124,10 @@ constexpr auto input_convolution_fields = std::to_array<RowField<ModelInputConvo
      {"groups", put_size<&ModelInputConvolution::groups>, Keys::listed},
      {"activation", read_convolution_activation, Keys::listed}});
 
-constexpr auto stream_fields = std::to_array<RowField<ModelStreams>>(
-    {{"count", put<&ModelStreams::count>, Keys::listed},
-     {"active", put<&ModelStreams::active>, Keys::listed},
-     {"scaled", put<&ModelStreams::scaled>, Keys::listed}});
+constexpr auto stream_fields =
+    std::to_array<RowField<ModelStreams>>({{"count", put<&ModelStreams::count>, Keys::listed},
+                                           {"active", put<&ModelStreams::active>, Keys::listed},
+                                           {"scaled", put<&ModelStreams::scaled>, Keys::listed}});
 
 constexpr auto bucket_fields = std::to_array<RowField<ModelBuckets>>(
     {{"count", put<&ModelBuckets::count>, Keys::listed},

@@ -73,8 +73,8 @@ void check_term_norms(const Architecture& model, const std::string& place) {
   }
   if (model.streams) {
     throw input_error(
-        translated("the norms of terms are not computed where the states are several streams"), place,
-        translated("leave norms out"));
+        translated("the norms of terms are not computed where the states are several streams"),
+        place, translated("leave norms out"));
   }
   if (!model.gated_queries) return;
   throw input_error(

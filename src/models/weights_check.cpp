@@ -122,8 +122,8 @@ class StackCheck : FeedForwardChecks {
     vector(WeightPurpose::sinks, n, model_.heads);
     if (model_.heads_apart) {
       const std::size_t d = layer.head_width;
-      for (const WeightPurpose bias : {WeightPurpose::query_bias, WeightPurpose::distance_bias,
-                                       WeightPurpose::segment_bias}) {
+      for (const WeightPurpose bias :
+           {WeightPurpose::query_bias, WeightPurpose::distance_bias, WeightPurpose::segment_bias}) {
         tensor(bias, n, {model_.heads, d});
       }
       tensor(WeightPurpose::segments, n, {2, model_.heads, d});

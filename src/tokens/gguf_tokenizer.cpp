@@ -47,8 +47,8 @@ constexpr const char* bailing_words =
 constexpr const char* exaone_moe_words = CONTRACTIONS
     "|" WORD_START R"((?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?)"
     R"(|\s*[\r\n]|\s+(?!\S)|\s+)";
-constexpr const char* jais2_words =
-    CONTRACTIONS "|" WORD_START R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
+constexpr const char* jais2_words = CONTRACTIONS
+    "|" WORD_START R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
     R"(|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S))"
     R"(|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s)";
 constexpr const char* youtu_words =
@@ -62,8 +62,8 @@ constexpr const char* kimi_words =
     R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)"
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" SPACES;
 // Words of DeepSeek V3 up to the punctuation.
-#define DEEPSEEK3                                                    \
-  R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|)"             \
+#define DEEPSEEK3                                       \
+  R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|)" \
   R"([^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+)"
 constexpr const char* deepseek3_words = DEEPSEEK3 R"([\r\n]*|)" SPACES;
 constexpr const char* spark_words = DEEPSEEK3 R"(|[\r\n]|\s+(?!\S)|\s+)";
@@ -164,12 +164,12 @@ struct UnreadPre {
 };
 constexpr std::string_view not_by_bytes =
     to_translate("its tokens are letters, not bytes, and are not merged word by word");
-constexpr auto unread_pres = std::to_array<UnreadPre>(
-    {{"gemma4", not_by_bytes},
-     {"granite-embed-multi-311m", not_by_bytes},
-     {"sarvam-moe", not_by_bytes},
-     {"whitespace", not_by_bytes},
-     {"afmoe", to_translate("no pattern describes how it cuts numbers")}});
+constexpr auto unread_pres =
+    std::to_array<UnreadPre>({{"gemma4", not_by_bytes},
+                              {"granite-embed-multi-311m", not_by_bytes},
+                              {"sarvam-moe", not_by_bytes},
+                              {"whitespace", not_by_bytes},
+                              {"afmoe", to_translate("no pattern describes how it cuts numbers")}});
 
 #undef DEEPSEEK3
 #undef CONTRACTIONS

@@ -128,10 +128,10 @@ class SampleEffects {
 };
 
 // Puts what a head's output gives the logit of the likeliest token to first order, Σ weight ·
-// derivative by the weight, which is Σ output · derivative by the output: without the head the logit
-// loses it. Models without gradients are left as they are.
-void put_estimates(const ModelPass& pass, std::size_t position, std::size_t token, std::size_t sample,
-                   EffectsByAttention& all) {
+// derivative by the weight, which is Σ output · derivative by the output: without the head the
+// logit loses it. Models without gradients are left as they are.
+void put_estimates(const ModelPass& pass, std::size_t position, std::size_t token,
+                   std::size_t sample, EffectsByAttention& all) {
   GradientChoice choice;
   choice.position = position;
   choice.terms.token = token;

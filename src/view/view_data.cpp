@@ -157,12 +157,13 @@ Fact facts_of(const ViewData::Effects& effects) {
     return Fact::List{four_digits(one.divergence), four_digits(one.probability), one.likeliest};
   };
   const auto tokens = [&](const auto& all) { return list_of(all, token); };
-  return object({{"divergence", list_of(effects.divergence, number)},
-                 {"probabilities", list_of(effects.probabilities, head)},
-                 {"likeliest", effects.likeliest},
-                 {"logit", short_numbers(effects.logit)},
-                 {"estimated", only_if(!effects.estimated.empty(), short_numbers(effects.estimated))},
-                 {"answer", only_if(!effects.answer.empty(), list_of(effects.answer, tokens))}});
+  return object(
+      {{"divergence", list_of(effects.divergence, number)},
+       {"probabilities", list_of(effects.probabilities, head)},
+       {"likeliest", effects.likeliest},
+       {"logit", short_numbers(effects.logit)},
+       {"estimated", only_if(!effects.estimated.empty(), short_numbers(effects.estimated))},
+       {"answer", only_if(!effects.answer.empty(), list_of(effects.answer, tokens))}});
 }
 
 Fact facts_of(const ViewData::Answer::Source& source) {

@@ -81,7 +81,7 @@ struct ViewData {
     std::vector<double> logit;  ///< change of the logit of the whole model's likeliest token
     /// The same to first order, by one gradient; empty where it is not known.
     std::vector<double> estimated;
-    std::vector<std::vector<OnAnswer>> answer;       ///< [head][token of the answer]
+    std::vector<std::vector<OnAnswer>> answer;  ///< [head][token of the answer]
   };
   /// Statistics of one head over the texts of a corpus, NaN where they have no meaning.
   struct HeadEvidence {

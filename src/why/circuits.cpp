@@ -141,8 +141,9 @@ ModelCircuits::ModelCircuits(const ModelPass& pass)
       name_(last_stack_of(model_)),
       stack_(read_stack({model_, pass.weights, pass.texts, options_}, model_.stacks.back())) {
   if (model_.streams) {
-    throw input_error(translated("circuits are those of heads that write into one stream of states"),
-                      "/model", translated("name another model"));
+    throw input_error(
+        translated("circuits are those of heads that write into one stream of states"), "/model",
+        translated("name another model"));
   }
   if (has_head(model_, pass.weights)) words_ = read_head(model_, pass.weights);
 }

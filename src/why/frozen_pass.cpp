@@ -129,9 +129,8 @@ class Freezer {
   }
 
   void embed() {
-    const EmbeddedTerms terms =
-        embedded_terms(stack_.embedding, text_.read_by(own_).front(),
-                       text_.types_read_by(own_, 0), stack_.options);
+    const EmbeddedTerms terms = embedded_terms(stack_.embedding, text_.read_by(own_).front(),
+                                               text_.types_read_by(own_, 0), stack_.options);
     Tensor x;
     const auto add = [&](ModelPlace::Part part, const Tensor& term) {
       if (!term) return;

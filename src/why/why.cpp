@@ -106,9 +106,9 @@ void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelText
                       translated("name a model of texts"));
   }
   if (model.streams) {
-    throw input_error(translated("models are not split into parts whose states are several streams"),
-                      why.head ? "WhyOptions::head" : "WhyOptions::logit",
-                      translated("name another model"));
+    throw input_error(
+        translated("models are not split into parts whose states are several streams"),
+        why.head ? "WhyOptions::head" : "WhyOptions::logit", translated("name another model"));
   }
   if (model.global_tokens != GlobalTokens::none) {
     throw input_error(translated("models are not split into parts where some tokens see all others "

@@ -237,21 +237,24 @@ TEST_CASE("heads that contradict a tensor of 4 axes are an error") {
 }
 
 TEST_CASE("query heads that are no multiple of the key heads are an error") {
-  CHECK(error_of(request({1, 4, 3, 2}, {1, 3, 3, 2})) ==
-        "query has 4 heads, not a multiple of the 3 of key\n  where: /key\n"
-        "  help:  make the number of heads of query a multiple of that of key, or write \"layout\": "
-        "\"BLHD\" beside each tensor [B,L,H,D]");
-  CHECK(error_of(request({1, 1, 3, 2}, {1, 2, 3, 2})) ==
-        "query has 1 head, not a multiple of the 2 of key\n  where: /key\n"
-        "  help:  make the number of heads of query a multiple of that of key, or write \"layout\": "
-        "\"BLHD\" beside each tensor [B,L,H,D]");
+  CHECK(
+      error_of(request({1, 4, 3, 2}, {1, 3, 3, 2})) ==
+      "query has 4 heads, not a multiple of the 3 of key\n  where: /key\n"
+      "  help:  make the number of heads of query a multiple of that of key, or write \"layout\": "
+      "\"BLHD\" beside each tensor [B,L,H,D]");
+  CHECK(
+      error_of(request({1, 1, 3, 2}, {1, 2, 3, 2})) ==
+      "query has 1 head, not a multiple of the 2 of key\n  where: /key\n"
+      "  help:  make the number of heads of query a multiple of that of key, or write \"layout\": "
+      "\"BLHD\" beside each tensor [B,L,H,D]");
   AttentionRequest split = request({3, 12});
   sequences(split).heads = 4;
   sequences(split).kv_heads = 3;
-  CHECK(error_of(split) ==
-        "query has 4 heads, not a multiple of the 3 of key\n  where: /kv_heads\n"
-        "  help:  make the number of heads of query a multiple of that of key, or write \"layout\": "
-        "\"BLHD\" beside each tensor [B,L,H,D]");
+  CHECK(
+      error_of(split) ==
+      "query has 4 heads, not a multiple of the 3 of key\n  where: /kv_heads\n"
+      "  help:  make the number of heads of query a multiple of that of key, or write \"layout\": "
+      "\"BLHD\" beside each tensor [B,L,H,D]");
   CHECK(error_of(given_scores({1, 4, 3, 2}, {1, 3, 2, 5})) ==
         "scores has 4 heads, not a multiple of the 3 of value\n  where: /value\n"
         "  help:  make the number of heads of scores a multiple of that of value");

@@ -208,7 +208,8 @@ TEST_CASE("errors stand at the flag that was typed, whatever it is called otherw
            4},
           {{"batch", "--files-from", "none", "--out", "b"}, not_there("none", "--files-from"), 4},
           {{"plot", "overlay", "w.json", "--image", "none", "--out", "x.png"},
-           "cannot open \"none\": No such file or directory\n  where: --image\n  help:  --image takes "
+           "cannot open \"none\": No such file or directory\n  where: --image\n  help:  --image "
+           "takes "
            "the name of a file",
            4},
       });

@@ -206,7 +206,8 @@ TEST_CASE("of a corpus as of one text only the chosen statistics are told") {
 TEST_CASE("of a corpus texts are read as they are, and analyses that say one number of each") {
   const TemporaryFolder folder;
   write_text(folder / "texts.txt", "the peace of the world\n");
-  const std::string statistics = "of a corpus only statistics, a lens, losses and gradients are read",
+  const std::string statistics =
+                        "of a corpus only statistics, a lens, losses and gradients are read",
                     answers = "a corpus is read as it is, without answers",
                     patches = "the lines of a corpus have the texts that parts are taken from",
                     texts = "the corpus has the texts", one_text = "leave it out, or read one text";
@@ -430,9 +431,9 @@ TEST_CASE("a corpus of pairs has means of sweeps and of contributions, which sha
   write_text(folder / "pairs.jsonl", lines);
   const auto read = [&](const std::string& out, const std::vector<std::string>& more) {
     std::vector<std::string> words{
-        "heads",   "--model",        speeches,  "--corpus",      "pairs.jsonl",
-        "--sweep", "heads,residual", "--paths", "--attribution", "--analyses", "gradients",
-        "--steps", "2",              "--out",   out};
+        "heads",     "--model",        speeches,  "--corpus",      "pairs.jsonl",
+        "--sweep",   "heads,residual", "--paths", "--attribution", "--analyses",
+        "gradients", "--steps",        "2",       "--out",         out};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome outcome = attn_cli(words, folder.path());
     CAPTURE(outcome.errors);
@@ -461,9 +462,9 @@ TEST_CASE("a corpus of pairs has means of sweeps and of contributions, which sha
   // The means of head 1.1's effects are those of the texts alone.
   std::vector<double> effects, estimates, paths, gradients;
   for (const Pair& pair : pairs) {
-    const std::vector<std::string> of_pair{
-        "heads",    "--model",         speeches,   "--text",  pair.text, "--logit",
-        pair.answer, "--against-logit", pair.wrong, "--dtype", "float64", "--json"};
+    const std::vector<std::string> of_pair{"heads",    "--model", speeches,    "--text",
+                                           pair.text,  "--logit", pair.answer, "--against-logit",
+                                           pair.wrong, "--dtype", "float64",   "--json"};
     const auto told_with = [&](const std::vector<std::string>& more) {
       std::vector<std::string> words = of_pair;
       words.insert(words.end(), more.begin(), more.end());

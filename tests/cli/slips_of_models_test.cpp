@@ -237,12 +237,12 @@ TEST_CASE("what needs one stream of states is refused of a model with several") 
     return refused_with(3, words);
   };
   const std::string another = "name another model";
-  CHECK(refused("run", {"--logit", "3"}) ==
-        told("models are not split into parts whose states are several streams", "--logit",
-             another));
-  CHECK(refused("explain", {"--query", "1"}) ==
-        told("models are not walked through whose states are several streams", "--layers",
-             another));
+  CHECK(
+      refused("run", {"--logit", "3"}) ==
+      told("models are not split into parts whose states are several streams", "--logit", another));
+  CHECK(
+      refused("explain", {"--query", "1"}) ==
+      told("models are not walked through whose states are several streams", "--layers", another));
   CHECK(refused("heads", {"--analyses", "gradients"}) ==
         told("there are no gradients through streams of states", "--analyses",
              "leave gradients out"));

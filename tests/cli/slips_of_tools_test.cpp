@@ -166,8 +166,7 @@ TEST_CASE("flags of shells and of other programs get their cure") {
   check_flag("batch", "--timeout", "write --max-seconds SECONDS");
   check_flag("batch", "--exclude",
              "name the documents, or a pattern in quotes, such as 'docs/*.json'");
-  check_flag("batch", "--keep-going",
-             "leave it out: the others go on unless --fail-fast is given");
+  check_flag("batch", "--keep-going", "leave it out: the others go on unless --fail-fast is given");
   check_flag("batch", "--stop-on-error", "write --fail-fast");
   check_flag("batch", "--log", "write --norm log; messages go to standard error: 2> FILE");
   check_flag("run", "--stdout", "write --out -");
@@ -182,13 +181,12 @@ TEST_CASE("flags of shells and of other programs get their cure") {
              "for the report");
   check_flag("run", "--config",
              "write the settings as keys of a document, and name it without a flag");
-  check_flag("run", "--set",
-             "write the flag itself, such as --scale 2, or change the document");
+  check_flag("run", "--set", "write the flag itself, such as --scale 2, or change the document");
   CHECK(refused_with(2, {"-v"}) ==
         told_of("unknown flag \"-v\"", "attn-cli", "attn-cli -V prints the version"));
-  CHECK(refused_with(2, {"list", "cmaps"}) ==
-        told_of("unexpected argument \"cmaps\"", "attn-cli list",
-                "leave it out: the list has all names"));
+  CHECK(refused_with(2, {"list", "cmaps"}) == told_of("unexpected argument \"cmaps\"",
+                                                      "attn-cli list",
+                                                      "leave it out: the list has all names"));
 }
 
 TEST_CASE("values in other words or forms get the one that is meant") {
@@ -235,9 +233,8 @@ TEST_CASE("what would be dropped without a word is refused or warned of") {
         "all\n");
   const TemporaryFolder folder;
   folder.write("w.json", R"({"weights":[[[1,0],[0.5,0.5]],[[1,0],[0,1]]]})");
-  const Outcome best = attn_cli({"plot", "grid", "w.json", "--axes", "head", "--best", "3", "--out",
-                                 "x.png"},
-                                folder.path());
+  const Outcome best = attn_cli(
+      {"plot", "grid", "w.json", "--axes", "head", "--best", "3", "--out", "x.png"}, folder.path());
   CHECK(best.exit_code == 3);
   CHECK(best.errors == told_of("there are fewer than 3 heads", "--best", "give 1 to 2"));
 }

@@ -56,8 +56,7 @@ TEST_CASE("help, version and short flags do what is meant, and a file alone is c
 TEST_CASE("flags of other programs get the flag or command that is meant") {
   const std::string run = "\n  where: attn-cli run\n  help:  ";
   check({
-      {{"run", "d.json", "--output", "x"},
-       "unknown flag \"--output\"" + run + "write --out"},
+      {{"run", "d.json", "--output", "x"}, "unknown flag \"--output\"" + run + "write --out"},
       {{"run", "d.json", "--mask", "causal"},
        "unknown flag \"--mask\"" + run + "did you mean \"--causal\"?"},
       {{"run", "d.json", "--dry-run"},

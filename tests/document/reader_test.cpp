@@ -193,14 +193,15 @@ TEST_CASE("options of layers are checked") {
         "  where: doc.json, /parameters/in_proj_weight\n"
         "  help:  give it a number of rows that is a multiple of 7: heads + 2·kv_heads parts of "
         "equal size");
-  CHECK(problems_of(document(
-            "multi_head",
-            {x, R"("heads":4)", R"("kv_heads":3)",
-             R"("parameters":{"W_q.weight":)"
-             R"({"ones":[4,4]},"W_k.weight":{"ones":[3,4]},"W_v.weight":{"ones":[3,4]}})"})) ==
-        "query has 4 heads, not a multiple of the 3 of key\n  where: doc.json, /kv_heads\n"
-        "  help:  make the number of heads of query a multiple of that of key, or write \"layout\": "
-        "\"BLHD\" beside each tensor [B,L,H,D]");
+  CHECK(
+      problems_of(document(
+          "multi_head",
+          {x, R"("heads":4)", R"("kv_heads":3)",
+           R"("parameters":{"W_q.weight":)"
+           R"({"ones":[4,4]},"W_k.weight":{"ones":[3,4]},"W_v.weight":{"ones":[3,4]}})"})) ==
+      "query has 4 heads, not a multiple of the 3 of key\n  where: doc.json, /kv_heads\n"
+      "  help:  make the number of heads of query a multiple of that of key, or write \"layout\": "
+      "\"BLHD\" beside each tensor [B,L,H,D]");
 }
 
 TEST_CASE("a decoder whose self-attention sees ahead is warned of") {

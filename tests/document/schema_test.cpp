@@ -257,9 +257,9 @@ TEST_CASE("every part that hides keys has its words") {
   // which keys others do not hide.
   CHECK(sentences.size() == attn::hiding_parts().size() + 1);
   const std::string words = attn::mask_text(mask);
-  CHECK(attn::mask_text(mask, true) ==
-        std::string(words).replace(words.find("documents"), std::string("documents").size(),
-                                   "windows of patches"));
+  CHECK(attn::mask_text(mask, true) == std::string(words).replace(words.find("documents"),
+                                                                  std::string("documents").size(),
+                                                                  "windows of patches"));
   for (const attn::HidingPart* part : attn::hiding_parts()) {
     const std::string name(part->name);
     CAPTURE(name);

@@ -44,7 +44,8 @@ TEST_CASE("effects of patches have means and standard errors, whatever the order
         "part,place,position,effect,standard_error,deviation,texts,by_gradients,"
         "by_gradients_error\nresidual,0,0,1.25,"));
     CHECK(patches_csv(*sums).find("\nheads,1.1,,-1.25,") != std::string::npos);
-    CHECK(patches_csv(*sums).find(",3,4,") != std::string::npos);  // of head 1.0: the mean of 6, 2, 4
+    CHECK(patches_csv(*sums).find(",3,4,") !=
+          std::string::npos);  // of head 1.0: the mean of 6, 2, 4
     CHECK(means.sweeps[0].attributed.empty());
     CHECK(means.sweeps[1].attributed[0][0] - means.own == doctest::Approx(4).epsilon(1e-14));
     REQUIRE(means.paths.size() == 2);

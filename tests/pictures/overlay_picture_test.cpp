@@ -83,7 +83,8 @@ TEST_CASE("the query of an overlay is named by row and column, by a token or by 
   CHECK(error_from([&] { title("4,0"); }) ==
         "no query is called \"4,0\"\n"
         "  where: MapSelection::query\n"
-        "  help:  known: [CLS], 0,0, 0,1, 0,2, 0,3, 1,0, 1,1, 1,2, 1,3, 2,0, 2,1, 2,2, 2,3, 3,0, 3,1, "
+        "  help:  known: [CLS], 0,0, 0,1, 0,2, 0,3, 1,0, 1,1, 1,2, 1,3, 2,0, 2,1, 2,2, 2,3, 3,0, "
+        "3,1, "
         "3,2, 3,3");
   CHECK(error_from([&] { title("17"); }) ==
         "there is no query 17 among 17 queries\n"

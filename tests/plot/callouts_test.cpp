@@ -84,9 +84,9 @@ TEST_CASE("the line of a named cell passes behind no other name, and through no 
         if (&other == &callout) continue;
         CHECK_FALSE(passes(callout.from, callout.to, other.box));
         const double half = size / 13 / 2;
-        CHECK_FALSE(passes(callout.from, callout.to,
-                           plot::Box{other.to.x - half, other.to.y - half, other.to.x + half,
-                                     other.to.y + half}));
+        CHECK_FALSE(passes(
+            callout.from, callout.to,
+            plot::Box{other.to.x - half, other.to.y - half, other.to.x + half, other.to.y + half}));
       }
     }
   }

@@ -50,7 +50,8 @@ TEST_CASE("reports call the masks of a model with windows of patches what they a
   outcome.reports = attn::run(options).reports;
   const std::string text = attn::report_text(outcome, 100);
   CAPTURE(text);
-  CHECK(text.find("Mask: windows of patches; 192 of 256 weights hidden (75.0 %)") != std::string::npos);
+  CHECK(text.find("Mask: windows of patches; 192 of 256 weights hidden (75.0 %)") !=
+        std::string::npos);
   CHECK(text.find("documents") == std::string::npos);
 }
 

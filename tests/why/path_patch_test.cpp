@@ -62,7 +62,8 @@ TEST_CASE("direct paths between heads and to the logits are those of Transformer
 TEST_CASE("with the weights kept, paths end in values, and those of the last layer are the same") {
   StoredCircuits own("llama_grouped");
   const std::size_t last = own.model.architecture.stacks.back().layers.size() - 1;
-  const PathEffects all = effects_of(own, {}), kept = effects_of(own, {true, std::vector<ModelPlace>(), true});
+  const PathEffects all = effects_of(own, {}),
+                    kept = effects_of(own, {true, std::vector<ModelPlace>(), true});
   const auto value_paths = [&](const PathEffects& effects) {
     std::vector<PatchedPath> paths;
     for (const PatchedPath& path : effects.paths) {

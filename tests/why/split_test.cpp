@@ -202,11 +202,11 @@ TEST_CASE("the parts of scores add up to what the attention computes, in every f
     }
     CAPTURE(name);
     const std::string refusal = error_from([&] { check_drawn_scores(name, 2, 7); });
-    CHECK(refusal.find(clipped  ? "its queries and keys are cut off at ±"
-                       : latent ? "its queries and keys are made of narrow vectors"
-                       : shared ? "its keys are those of another layer"
+    CHECK(refusal.find(clipped   ? "its queries and keys are cut off at ±"
+                       : latent  ? "its queries and keys are made of narrow vectors"
+                       : shared  ? "its keys are those of another layer"
                        : streams ? "whose states are several streams"
-                                : "its distances have queries and keys too") != std::string::npos);
+                                 : "its distances have queries and keys too") != std::string::npos);
   }
   CHECK(count > 300);
 }

@@ -357,8 +357,8 @@ std::size_t set_named_ticks(Axis& axis, const CellTicks& ticks, double length, b
   }
   if (step > 1) step = std::max(step, ticks.least_step);
   // Some tokens without those between them say less than their numbers, unless they have their own.
-  const bool counted = standard && ticks.ticks == Ticks::automatic && step > 1 &&
-                       !number_themselves(ticks.labels);
+  const bool counted =
+      standard && ticks.ticks == Ticks::automatic && step > 1 && !number_themselves(ticks.labels);
   if (counted && std::any_of(ticks.labels.begin(), ticks.labels.end(), is_token)) {
     axis.labels_end_at_tick = false;
     axis.tick_label_degrees = 0;

@@ -126,9 +126,9 @@ struct ColourScale {
 ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
                          const ColorOptions& options, const FigureOptions& figure);
 
-/// Upper end of the usual scale of weights whose rows sum to 1, the largest of them being `largest`:
-/// 1 where there are few columns, else no less than a multiple of the even weight of the `keys` that
-/// each query sees, 0 if their numbers differ.
+/// Upper end of the usual scale of weights whose rows sum to 1, the largest of them being
+/// `largest`: 1 where there are few columns, else no less than a multiple of the even weight of the
+/// `keys` that each query sees, 0 if their numbers differ.
 double end_of_whole_rows(double largest, std::size_t columns, std::size_t keys);
 
 /// Shortens a range that begins at zero, or has it in its middle, to the values shown, where pixels

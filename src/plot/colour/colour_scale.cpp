@@ -198,8 +198,7 @@ bool narrow_to_shown(Interval& range, Interval shown, double least_end) {
 }
 
 std::string map_of_differences(const FigureOptions& figure) {
-  const bool dark =
-      figure.style == PlotStyle::standard && figure.background == Background::dark;
+  const bool dark = figure.style == PlotStyle::standard && figure.background == Background::dark;
   return dark ? map_about_zero_on_dark : map_about_zero;
 }
 
@@ -221,11 +220,10 @@ ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
   const bool below_zero = standard && norm.kind == ColorNorm::Kind::linear && values &&
                           values->low < 0 && values->high <= 0;
   const bool dark = standard && figure.background == Background::dark;
-  const std::string map =
-      options.cmap.value_or(about_zero   ? map_of_differences(figure)
-                            : below_zero ? map_below_zero
-                            : dark       ? usual_map_on_dark
-                                         : usual_map);
+  const std::string map = options.cmap.value_or(about_zero   ? map_of_differences(figure)
+                                                : below_zero ? map_below_zero
+                                                : dark       ? usual_map_on_dark
+                                                             : usual_map);
   const WholeRows rows = standard && weights ? whole_rows(matrices) : WholeRows();
   const bool given = options.range.scope == ColorRange::Scope::given;
   const Interval range = given ? range_asked_for(options.range, norm)
