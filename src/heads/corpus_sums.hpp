@@ -112,8 +112,9 @@ struct PatchSums {
   HeadPatches means() const;
 };
 
-/// Effects as comma-separated values: a line for each part and position, and one for each path.
+/// Effects as comma-separated values: a line for each part and position.
 std::string patches_csv(const PatchSums& sums);
+/// The same of paths, a line for each.
 std::string paths_csv(const PatchSums& sums);
 
 /// A note on a text: why it could not be read, or a warning.

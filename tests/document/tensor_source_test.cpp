@@ -77,6 +77,8 @@ TEST_CASE("tensors come from files, with the names they have there") {
                        attn::DType::float32, "/query");
   };
   CHECK(typed("float32").values<float>()[3] == 4);
+  // A result of bfloat16 names that type, whose numbers NumPy's files have as float32.
+  CHECK(typed("bfloat16").values<float>()[3] == 4);
   CHECK(error_from([&] { typed("float16"); }, std::nullopt) ==
         "the file holds numbers of the type float32, not float16\n"
         "  where: /query/dtype\n"
