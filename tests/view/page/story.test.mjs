@@ -98,6 +98,7 @@ test('the evidence of many texts stands beside even weights, with the strongest 
     assert.equal(await textIn(view, 'head-sentence'),
       'Head 0 looks at the previous token: 0.90 of its weight, where even weights would give 0.36. Previous token, the mean weight on the key before the query: 0.900 on this page, 0.800 ± 0.013 (standard error) over 120 texts; even weights would give 0.361.');
     await view.click('#evidence summary');
+    await view.waitForSelector('#evidence-result canvas');
     assert.match(await textIn(view, 'evidence-result'), /120 texts.*Previous token\s+0\.800 ± 0\.013\s+0\.361.*Strongest texts: Previous token\s+0\.95 A <b>second<\/b> one\.\s+0\.75 A first text\./s);
     assert.match(await view.locator('#evidence-result canvas').getAttribute('aria-label'), /by distance: 0: 0\.25, 1: 0\.5$/);
     assert.deepEqual(await problemsOf(view), []);
