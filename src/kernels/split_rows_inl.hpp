@@ -20,10 +20,9 @@
 #include "kernels/attention_rows_inl.hpp"
 #include "kernels/matrix_tile.hpp"
 
+#if HWY_TARGET == HWY_AVX3
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
-
-#if HWY_TARGET == HWY_AVX3
 
 using Floats = hn::ScalableTag<float>;
 using Words = hn::ScalableTag<std::uint32_t>;
@@ -174,9 +173,8 @@ void split_values(const HeadSizes& sizes, const float* const* rows, std::uint16_
   }
 }
 
-#endif
-
 }  // namespace attn::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+#endif
 
 #endif
