@@ -71,8 +71,9 @@ struct DocumentOptions {
   bool chat = false;                          ///< whether the texts go through a chat template
   std::vector<std::vector<std::int64_t>> token_ids;  ///< in the place of texts, a sample each
 
-  std::vector<Kind> attention;  ///< kinds that are computed one after the other
-  std::optional<DType> dtype;   ///< one of document_dtypes()
+  std::vector<Kind> attention;         ///< kinds that are computed one after the other
+  std::optional<DType> dtype;          ///< one of document_dtypes()
+  std::optional<bool> fused_rounding;  ///< of a dtype of 16 bits, one of document_roundings()
   std::optional<std::size_t> heads;
   std::optional<double> scale;
   std::optional<std::int64_t> seed;
@@ -135,6 +136,8 @@ std::span<const MaskPart> mask_parts() noexcept;
 
 /// The types that attention is computed in, under their names in documents.
 std::span<const Named<DType>> document_dtypes() noexcept;
+/// Whether 16-bit types are rounded as in fused kernels, under its names in documents.
+std::span<const Named<bool>> document_roundings() noexcept;
 /// The ways to reduce the weights of a block to one, under their names in documents.
 std::span<const Named<Pooling::Reduction>> pooling_reductions() noexcept;
 

@@ -303,7 +303,8 @@ class KernelAttention {
     const std::size_t map = batch * geometry_.heads + head;
     std::array<std::uint32_t, kernels::query_block> query_bins{};
     const std::optional<kernels::WeightBins> bins = bins_of(task, map, block, query_bins);
-    const kernels::StepRounding rounding{rounded_type(request_.dtype), !is_half(weights_type_)};
+    const kernels::StepRounding rounding{rounded_type(request_.dtype), request_.fused_rounding,
+                                         !is_half(weights_type_)};
     note(kernel_.attend({task.block, packed, bins ? &*bins : nullptr, rounding, weights, scratch}));
     if (pooled_ && !bins) pooled_->add(map, block, weights);
     if (progress_) progress_(task.block.queries * geometry_.keys);

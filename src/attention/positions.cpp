@@ -167,9 +167,13 @@ double PositionBias::relative(std::size_t head, std::int64_t distance) const {
   return relative_->table.values<double>()[bucket(distance) * relative_->table.shape()[1] + head];
 }
 
+DType step_dtype(const AttentionOptions& options) {
+  return options.fused_rounding ? widened(options.dtype) : options.dtype;
+}
+
 DType weights_dtype(const AttentionOptions& options) {
-  const bool widens =
-      options.mask.bias || options.mask.alibi || options.relative_bias || options.sinks;
+  const bool widens = options.fused_rounding || options.mask.bias || options.mask.alibi ||
+                      options.relative_bias || options.sinks;
   return widens ? widened(options.dtype) : options.dtype;
 }
 

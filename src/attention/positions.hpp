@@ -215,6 +215,9 @@ class DistanceTerms {
   std::size_t count_ = 0;
 };
 
+/// The type that scores are rounded to after each step.
+DType step_dtype(const AttentionOptions& options);
+
 /// The type of the weights and of masked scores. Biases, terms by distance and sinks are float32 in
 /// 16-bit types too, and so are sums with them, by PyTorch's promotion.
 DType weights_dtype(const AttentionOptions& options);

@@ -71,6 +71,25 @@ Formula formula(const Additive& score, const Geometry& geometry) {
                  });
 }
 
+// Rounding of each step to the type of a computation. float32 and float64 round nothing before the
+// result; in a 16-bit type each step's sum is one of float32 and then rounded to the type.
+class Rounding {
+ public:
+  explicit Rounding(DType dtype) : dtype_(dtype), half_(is_half(dtype)) {}
+
+  double operator()(double x) const {
+    return half_ ? nearest_half(static_cast<double>(static_cast<float>(x)), dtype_) : x;
+  }
+  void operator()(Matrix& numbers) const {
+    if (!half_) return;
+    for (double& x : numbers) x = (*this)(x);
+  }
+
+ private:
+  DType dtype_;
+  bool half_;
+};
+
 // The softmax of each row and its log-sum-exp, both with the sink as one more term. A score of −inf
 // weighs exactly 0; a row of nothing else is empty and has zeros.
 struct Softmax {
@@ -79,7 +98,8 @@ struct Softmax {
   std::size_t empty_rows = 0;
 };
 
-Softmax softmax(const Matrix& masked, double sink) {
+// `round` is for exponentials that are rounded after they were summed.
+Softmax softmax(const Matrix& masked, double sink, const Rounding& round) {
   Softmax result{xt::empty<double>(masked.shape()), xt::empty<double>({masked.shape(0)}), 0};
   for (std::size_t i = 0; i < masked.shape(0); ++i) {
     const auto scores = row_of(masked, i);
@@ -87,9 +107,10 @@ Softmax softmax(const Matrix& masked, double sink) {
     // 1. The largest score, so that no exponential overflows. NaN enters through the sum.
     const double largest = std::max(xt::amax(scores)(), sink);
     // 2. Exponentials and their sum, which is 0 only in empty rows without a sink.
-    const Vector exponentials = xt::where(hidden, 0.0, xt::exp(scores - largest));
+    Vector exponentials = xt::where(hidden, 0.0, xt::exp(scores - largest));
     const double sum = xt::sum(exponentials)() + (sink == -infinity ? 0 : std::exp(sink - largest));
     // 3. Weights. The zeros stay zeros even if NaN makes the others NaN.
+    for (double& exponential : exponentials) exponential = round(exponential);
     row_of(result.weights, i) = xt::where(hidden, 0.0, exponentials / sum);
     result.lse(i) = largest + std::log(sum);
     if (xt::all(hidden)) ++result.empty_rows;
@@ -124,25 +145,6 @@ Matrix weighted_sum(const Matrix& weights, const Matrix& masked, const Matrix& v
   }
   return output;
 }
-
-// Rounding of each step to the type of a computation. float32 and float64 round nothing before the
-// result; in a 16-bit type each step's sum is one of float32 and then rounded to the type.
-class Rounding {
- public:
-  explicit Rounding(DType dtype) : dtype_(dtype), half_(is_half(dtype)) {}
-
-  double operator()(double x) const {
-    return half_ ? nearest_half(static_cast<double>(static_cast<float>(x)), dtype_) : x;
-  }
-  void operator()(Matrix& numbers) const {
-    if (!half_) return;
-    for (double& x : numbers) x = (*this)(x);
-  }
-
- private:
-  DType dtype_;
-  bool half_;
-};
 
 // A result under construction: collects matrices [rows,columns], rounded to its dtype.
 class Collector {
@@ -193,8 +195,8 @@ struct Collected {
   std::vector<std::uint8_t> allowed;  // of all cells; empty where it is not wanted
 
   Collected(const AttentionRequest& request, const Geometry& geometry, bool drops)
-      : scores(request.stages, geometry.weights_shape(), request.dtype),
-        capped(request.stages, geometry.weights_shape(), request.dtype),
+      : scores(request.stages, geometry.weights_shape(), step_dtype(request)),
+        capped(request.stages, geometry.weights_shape(), step_dtype(request)),
         masked(request.stages, geometry.weights_shape(), weights_dtype(request)),
         lse(request.stages, geometry.row_shape(), widened(request.dtype)),
         weights(request.weights, geometry.weights_shape(), weights_dtype(request)),
@@ -275,8 +277,9 @@ class Definition {
         sinks_(request.sinks.converted(DType::float64)),
         value_(value_rows(request, geometry)),
         kept_(request.dropout ? drawn_weights(*request.dropout, geometry) : Tensor()),
-        round_(request.dtype),
+        round_(step_dtype(request)),
         round_weights_(weights_dtype(request)),
+        round_factors_(request.fused_rounding ? request.dtype : DType::float64),
         results_(request, geometry, static_cast<bool>(kept_)) {
     if (request.pool) pooled_.emplace(*request.pool, geometry, most_queries());
   }
@@ -403,13 +406,15 @@ class Definition {
   // expression "weight" gives for it; those that dropout keeps are divided by 1 − its probability,
   // the others 0. [count,Lk]
   Matrix weights(const Matrix& s, const Block& block) {
-    Softmax p = softmax(s, sinks_ ? sinks_.values<double>()[block.head] : -infinity);
+    Softmax p = softmax(s, sinks_ ? sinks_.values<double>()[block.head] : -infinity,
+                        own_weight_ ? Rounding(DType::float64) : round_factors_);
     if (own_weight_) {
       for (std::size_t i = 0; i < block.count; ++i) {
         own_weight_.replace(
             first_cell_of(block, i), row(p.weights, i),
             [&](std::size_t j) { return s(i, j) != -infinity; }, false);
       }
+      round_factors_(p.weights);
     }
     round_weights_(p.weights);
     put(results_.weights, p.weights, block);
@@ -488,6 +493,7 @@ class Definition {
   HeadRows<double> value_;
   Tensor kept_;  // the weights that dropout keeps; absent without it
   Rounding round_, round_weights_;
+  Rounding round_factors_;  // of float32 weights that multiply the values
   std::optional<PooledMap> pooled_;
   Collected results_;
   std::atomic<std::size_t> empty_rows_ = 0;

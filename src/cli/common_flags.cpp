@@ -200,6 +200,7 @@ void add_document(Flags& flags, DocumentOptions& options) {
   flags.add("--seed", "N", translated("Seed of random tensors"),
             [&](const std::string& text) { options.seed = integer("--seed", text); });
   flags.choice("--dtype", options.dtype, document_dtypes(), "TYPE");
+  flags.choice("--rounding", options.fused_rounding, document_roundings(), "STEPS");
   add_model(flags, options);
   add_files(flags, options.files);
 }

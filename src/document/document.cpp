@@ -334,8 +334,9 @@ std::vector<Setting> settings(
   const auto& [input, model, architecture, adapter, texts, images, sounds, layers, logits, why,
                why_query, why_key, logit, against_logit, heads_off, ablate, ablate_over, patch,
                patch_at, generate, continued, parts, parts_between_special_tokens, prompt, truncate,
-               chat, token_ids, attention, dtype, heads, scale, seed, valid_lens, pool, causal,
-               score, where, weight, tables, gradient, threads, files, generated] = options;
+               chat, token_ids, attention, dtype, fused_rounding, heads, scale, seed, valid_lens,
+               pool, causal, score, where, weight, tables, gradient, threads, files, generated] =
+      options;
   static_cast<void>(input);
   static_cast<void>(threads);
   static_cast<void>(files);
@@ -400,6 +401,10 @@ std::vector<Setting> settings(
   if (attention.size() == 1) set("DocumentOptions::attention", json(attention[0]));
   if (attention.size() > 1) set("DocumentOptions::attention", json(attention));
   if (dtype) set("DocumentOptions::dtype", json(*dtype));
+  if (fused_rounding) {
+    const Named<bool>& named = document_roundings()[*fused_rounding ? 1 : 0];
+    set("DocumentOptions::fused_rounding", json(std::string(named.name)), "rounding");
+  }
   if (heads) set("DocumentOptions::heads", json(*heads));
   if (scale) set("DocumentOptions::scale", json(*scale));
   if (seed) set("DocumentOptions::seed", json(*seed));

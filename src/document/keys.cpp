@@ -141,7 +141,7 @@ constexpr Schema tensor = FieldType<Tensor>::schema, string = FieldType<std::str
 constexpr Schema one_or_several_strings =
     R"("oneOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])";
 
-constexpr std::array<DocumentKey, 82> keys{{
+constexpr std::array<DocumentKey, 83> keys{{
     {"attention", all,
      to_translate("the kind of attention, or a list of kinds; \"model\" where a model is given"),
      R"("oneOf": [{"$ref": "#/$defs/kind"}, {"const": "model"}, {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}])"},
@@ -393,6 +393,14 @@ constexpr std::array<DocumentKey, 82> keys{{
        }
        values.options.dtype = expect_choice(given.value, given.place, "dtype", of_kind);
      }},
+    {"rounding", tensors,
+     to_translate("where 16-bit types round: autocast, each step, or fused, as in fused kernels"),
+     +[] { return names_schema(document_roundings()); }, Reading::plain,
+     [](const KeyValue& given, PlainValues& values) {
+       values.options.fused_rounding =
+           expect_choice(given.value, given.place, "rounding", document_roundings());
+     },
+     true},
     stored<&PlainValues::plan, &Plan::title>("title", all,
                                              to_translate("title of report and pictures"), true),
     stored<&PlainValues::plan, &Plan::description>("description", all,
@@ -415,6 +423,12 @@ std::span<const Named<DType>> document_dtypes() noexcept {
                                                               {"bfloat16", DType::bfloat16},
                                                               {"float16", DType::float16}});
   return dtypes;
+}
+
+std::span<const Named<bool>> document_roundings() noexcept {
+  static constexpr auto roundings =
+      std::to_array<Named<bool>>({{"autocast", false}, {"fused", true}});
+  return roundings;
 }
 
 const DocumentKey* find_key(std::string_view name) noexcept {

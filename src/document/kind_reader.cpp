@@ -11,6 +11,7 @@
 #include "io/json_value.hpp"
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
+#include "tensor/half_number.hpp"
 
 namespace attn {
 namespace {
@@ -368,6 +369,8 @@ class KindReader {
     const bool norm = parts_.is(Family::transformer) || options.query_norm || options.key_norm;
     warn_if(!norm, "eps", translated("there is no norm"));
     warn_if(!options.softcap, "softcap_after", translated("there is no \"softcap\""));
+    warn_if(!is_half(options.dtype), "rounding",
+            translated("it acts with \"dtype\": \"bfloat16\" or \"float16\" alone"));
     warn_if(!parts_.dropout, "dropout", translated("it acts with \"training\": true alone"));
     // Each of several kinds may draw numbers, so that only the last one can tell.
     const bool last = parts_.kind().kind == kinds_.back();

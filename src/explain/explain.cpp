@@ -182,8 +182,13 @@ class KindExplanation {
                          "double precision. A number shown as 0 is exactly 0.",
                          options_.digits));
     if (is_half(dtype)) {
-      to.paragraph(translated("Inputs, scores, weights and output are rounded to {1}, as in a run.",
-                              name(dtype)));
+      to.paragraph(
+          plan_.attention_options().fused_rounding
+              ? translated("Inputs, output and the exponentials that multiply the values are "
+                           "rounded to {1}, as in a run and in fused kernels.",
+                           name(dtype))
+              : translated("Inputs, scores, weights and output are rounded to {1}, as in a run.",
+                           name(dtype)));
     }
   }
 

@@ -184,8 +184,8 @@ std::span<const double> ExplainedQuery::given_scores() const {
 }
 
 double ExplainedQuery::in_step(double number) const {
-  if (!is_half(request_.dtype)) return number;
-  return nearest_half(static_cast<float>(number), request_.dtype);
+  const DType dtype = step_dtype(request_);
+  return is_half(dtype) ? nearest_half(static_cast<float>(number), dtype) : number;
 }
 
 std::vector<double> ExplainedQuery::row(const Tensor& tensor) const {

@@ -91,7 +91,7 @@ class ExplainedQuery {
   double in_results(double number) const {
     return request_.dtype == DType::float32 ? static_cast<float>(number) : number;
   }
-  /// A number as the next step takes it: rounded to the request's type if that has 16 bits.
+  /// A number as the next step takes it: rounded if the steps have 16 bits.
   double in_step(double number) const;
   /// Whether float32 results have an infinity in the place of this number.
   bool leaves_float32(double number) const {

@@ -258,11 +258,14 @@ void pack_split_values(const HeadSizes& sizes, const float* const* rows,
 BlockOutcome attend_split_block(const QueryBlock<float>& block, const PackedHead<float>& head,
                                 float* weights, float* scratch) noexcept;
 
-// rounded_attention.cpp: types of 16 bits, each step rounded.
+// rounded_attention.cpp: types of 16 bits.
 
 struct StepRounding {
   enum class Type { bfloat16, float16 };
   Type type = Type::bfloat16;
+  /// Whether the exponentials that multiply the values are rounded and nothing before them, in
+  /// place of each step; then weights stay floats.
+  bool fused = false;
   /// Whether weights stay floats until they are multiplied with the values: biases and sinks are
   /// floats, and so is what they are added to.
   bool wide_weights = false;

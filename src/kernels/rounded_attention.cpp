@@ -2,7 +2,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "kernels/attention_kernels.hpp"
 
@@ -45,8 +47,9 @@ HWY_INLINE V nearest(D d, V x) {
 template <RoundedType type>
 constexpr float largest_number = type == RoundedType::bfloat16 ? 0x1.FEp127F : 65504.0F;
 
-// The steps from products to weights, for every row of a block.
-template <RoundedType type>
+// The steps from products to the factors of the values, for every row of a block: weights, or with
+// `fused` the exponentials of scores that are not rounded.
+template <RoundedType type, bool fused>
 class RoundedRows {
  public:
   // `room`: takes the terms that a mask adds to a row.
@@ -57,11 +60,11 @@ class RoundedRows {
         cap_(static_cast<float>(block.softcap)),
         room_(room) {}
 
-  // Turns the products of a row with the keys `whole`, whole vectors, into weights of the type, in
-  // place. `weights`, a row of all keys or null, takes them before they are rounded for the product
-  // with the values.
-  HWY_INLINE void weigh(std::size_t row, const Range& whole, float* scores, float* weights,
-                        BlockOutcome& outcome) const {
+  // Turns the products of a row with the keys `whole`, whole vectors, into factors of the type, in
+  // place, and returns what multiplies their sum of values. `weights`, a row of all keys or null,
+  // takes the weights before they are rounded for the product with the values.
+  HWY_INLINE double weigh(std::size_t row, const Range& whole, float* scores, float* weights,
+                          BlockOutcome& outcome) const {
     const Range own = Range{block_.mask.first[row], block_.mask.end[row]}.within(0, whole.end);
     float largest = -infinite<float>;
     const bool fits = block_.mask.rewritten == nullptr ? round_scores(whole, scores)
@@ -73,7 +76,7 @@ class RoundedRows {
       ++outcome.empty_rows;
       std::fill(scores + whole.first, scores + whole.end, 0.0F);
       if (weights != nullptr) std::fill(weights, weights + block_.sizes.keys, 0.0F);
-      return;
+      return 1;
     }
     const auto sink = static_cast<float>(block_.sink);
     const float shift = std::max(largest, sink);
@@ -81,20 +84,23 @@ class RoundedRows {
         exponentials_of(whole, shift, scores) + std::exp(block_.sink - static_cast<double>(shift));
     if (!std::isfinite(total)) outcome.out_of_range = true;
     if (weights == nullptr) {
-      divide<false>(whole, static_cast<float>(1 / total), scores, nullptr);
-      return;
+      if (!fused) divide<false>(whole, static_cast<float>(1 / total), scores, nullptr);
+      return fused ? 1 / total : 1;
     }
     divide<true>(whole, static_cast<float>(1 / total), scores, weights);
     std::fill(weights, weights + whole.first, 0.0F);
     if (whole.end < block_.sizes.keys) {
       std::fill(weights + whole.end, weights + block_.sizes.keys, 0.0F);
     }
+    return fused ? 1 / total : 1;
   }
 
  private:
   using Tag = hn::ScalableTag<float>;
   using V = hn::Vec<Tag>;
   static constexpr std::size_t step = lanes_of<float>;
+  static constexpr float largest_score =
+      fused ? std::numeric_limits<float>::max() : largest_number<type>;
 
   // Replaces the scaled scores, then applies the softcap. Returns false if a number leaves the
   // range.
@@ -107,16 +113,20 @@ class RoundedRows {
     for (std::size_t j = own.first; j < own.end; ++j) {
       float& score = scores[j];
       if (score == -infinite<float>) continue;
-      score = nearest_number(score);
-      fits = fits && std::abs(score) <= largest_number<type>;
-      if (cap_ > 0) {
-        score = nearest_number(cap_ * nearest_number(std::tanh(nearest_number(score / cap_))));
-      }
+      score = step_number(score);
+      fits = fits && std::abs(score) <= largest_score;
+      if (cap_ > 0) score = step_number(cap_ * step_number(std::tanh(step_number(score / cap_))));
     }
     return fits;
   }
 
-  static float nearest_number(float x) {
+  // The number that a step before the exponentials makes of x.
+  static HWY_INLINE V stepped(Tag d, V x) {
+    if constexpr (fused) return x;
+    return nearest<type>(d, x);
+  }
+  static float step_number(float x) {
+    if constexpr (fused) return x;
     const hn::CappedTag<float, 1> d;
     return hn::GetLane(nearest<type>(d, hn::Set(d, x)));
   }
@@ -128,20 +138,20 @@ class RoundedRows {
     const bool capped = with_cap && cap_ > 0;
     V most = hn::Zero(d);
     for (std::size_t j = whole.first; j < whole.end; j += step) {
-      const V product = nearest<type>(d, hn::LoadU(d, scores + j));
-      V x = nearest<type>(d, hn::Mul(product, scale));
+      const V product = stepped(d, hn::LoadU(d, scores + j));
+      V x = stepped(d, hn::Mul(product, scale));
       most = larger(d, hn::Abs(product), larger(d, hn::Abs(x), most));
       if (capped) {
-        x = nearest<type>(d, hyperbolic_tangent(d, nearest<type>(d, hn::Div(x, cap))));
-        x = nearest<type>(d, hn::Mul(cap, x));
+        x = stepped(d, hyperbolic_tangent(d, stepped(d, hn::Div(x, cap))));
+        x = stepped(d, hn::Mul(cap, x));
       }
       hn::StoreU(x, d, scores + j);
     }
-    return hn::AllTrue(d, hn::Le(most, hn::Set(d, largest_number<type>)));
+    return hn::AllTrue(d, hn::Le(most, hn::Set(d, largest_score)));
   }
 
-  // Turns scores s into e^(s − shift) in place. Returns their sum, in parts of few keys (see
-  // LongSums).
+  // Turns scores s into e^(s − shift) in place, rounded if they multiply the values. Returns the
+  // sum of those that are not rounded, in parts of few keys (see LongSums).
   static HWY_INLINE double exponentials_of(const Range& whole, float shift, float* scores) {
     const Tag d;
     const V shifted = hn::Set(d, shift);
@@ -152,14 +162,14 @@ class RoundedRows {
       for (; j + 2 * step <= end; j += 2 * step) {
         const V x = exponential(d, hn::Sub(hn::LoadU(d, scores + j), shifted));
         const V y = exponential(d, hn::Sub(hn::LoadU(d, scores + j + step), shifted));
-        hn::StoreU(x, d, scores + j);
-        hn::StoreU(y, d, scores + j + step);
+        hn::StoreU(factor(d, x), d, scores + j);
+        hn::StoreU(factor(d, y), d, scores + j + step);
         a = hn::Add(a, x);
         b = hn::Add(b, y);
       }
       for (; j < end; j += step) {
         const V x = exponential(d, hn::Sub(hn::LoadU(d, scores + j), shifted));
-        hn::StoreU(x, d, scores + j);
+        hn::StoreU(factor(d, x), d, scores + j);
         a = hn::Add(a, x);
       }
       total += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b))));
@@ -167,7 +177,12 @@ class RoundedRows {
     return total;
   }
 
-  // Turns exponentials into weights.
+  static HWY_INLINE V factor(Tag d, V exponential) {
+    if constexpr (fused) return nearest<type>(d, exponential);
+    return exponential;
+  }
+
+  // Turns exponentials into weights; those that multiply the values stay.
   template <bool wanted>
   HWY_INLINE void divide(const Range& whole, float factor, float* scores, float* weights) const {
     const Tag d;
@@ -176,9 +191,9 @@ class RoundedRows {
     for (std::size_t j = whole.first; j < whole.end; j += step) {
       const V exact = hn::Mul(hn::LoadU(d, scores + j), by);
       const V weight = nearest<type>(d, exact);
-      hn::StoreU(weight, d, scores + j);
+      if constexpr (!fused) hn::StoreU(weight, d, scores + j);
       if constexpr (wanted) {
-        const V shown = wide_ ? exact : weight;
+        const V shown = fused || wide_ ? exact : weight;
         if (j + step <= keys) {
           hn::StoreU(shown, d, weights + j);
         } else if (j < keys) {
@@ -289,8 +304,8 @@ class PairProducts {
 #endif
 
 // A block of queries, strip by strip. All scores of a strip are kept, because a weight is divided
-// by the sum of its row before it is rounded.
-template <class Products, RoundedType type>
+// by the sum of its row before it is rounded, or an exponential rounded beside the largest one.
+template <class Products, RoundedType type, bool fused>
 class RoundedBlock {
   static constexpr std::size_t unit = std::max(Products::key_unit, lanes_of<float>);
 
@@ -350,11 +365,12 @@ class RoundedBlock {
     }
     products_.take_queries(queries.data(), rows);
     products_.multiply_keys(head_, whole, scores_, stride_);
+    std::array<double, Products::rows> factors{};
     for (std::size_t r = 0; r < rows; ++r) {
       float* const scores = scores_ + r * stride_;
-      rows_.weigh(row + r, whole, scores,
-                  weights_ == nullptr ? nullptr : weights_ + (row + r) * block_.sizes.keys,
-                  outcome_);
+      factors[r] = rows_.weigh(
+          row + r, whole, scores,
+          weights_ == nullptr ? nullptr : weights_ + (row + r) * block_.sizes.keys, outcome_);
       products_.take_weights(r, whole, scores);
     }
     if (block_.output == nullptr) return;
@@ -367,7 +383,7 @@ class RoundedBlock {
     }
     for (std::size_t r = 0; r < rows; ++r) {
       float* const to = block_.output + (row + r) * block_.output_stride;
-      sums_.put(r * output_width_, block_.sizes.value_width, 1.0, to);
+      sums_.put(r * output_width_, block_.sizes.value_width, factors[r], to);
       if (!all_finite(to, block_.sizes.value_width)) outcome_.out_of_range = true;
     }
   }
@@ -378,7 +394,7 @@ class RoundedBlock {
   std::size_t stride_, output_width_;
   Products products_;
   LongSums<float> sums_;
-  RoundedRows<type> rows_;
+  RoundedRows<type, fused> rows_;
   float* scores_;
   BlockOutcome outcome_;
 };
@@ -387,10 +403,10 @@ class RoundedBlock {
 
 std::size_t rounded_scratch(const HeadSizes& sizes) {
   const std::size_t of_floats =
-      RoundedBlock<FloatProducts, RoundedType::float16>::scratch_count(sizes);
+      RoundedBlock<FloatProducts, RoundedType::float16, false>::scratch_count(sizes);
 #if HWY_TARGET == HWY_AVX3
   return std::max(of_floats,
-                  RoundedBlock<PairProducts, RoundedType::bfloat16>::scratch_count(sizes));
+                  RoundedBlock<PairProducts, RoundedType::bfloat16, false>::scratch_count(sizes));
 #else
   return of_floats;
 #endif
@@ -399,18 +415,23 @@ std::size_t rounded_scratch(const HeadSizes& sizes) {
 BlockOutcome attend_rounded(const QueryBlock<float>& block, const PackedHead<float>& head,
                             const StepRounding& rounding, float* weights, float* scratch) {
   const bool wide = rounding.wide_weights;
-  if (rounding.type == RoundedType::float16) {
-    return RoundedBlock<FloatProducts, RoundedType::float16>(block, head, wide, weights, scratch)
-        .compute();
-  }
+  const auto computed = [&]<class Products, RoundedType type>(
+                            std::type_identity<Products>,
+                            std::integral_constant<RoundedType, type>) {
+    return rounding.fused
+               ? RoundedBlock<Products, type, true>(block, head, wide, weights, scratch).compute()
+               : RoundedBlock<Products, type, false>(block, head, wide, weights, scratch).compute();
+  };
+  constexpr std::type_identity<FloatProducts> floats;
+  constexpr std::integral_constant<RoundedType, RoundedType::bfloat16> bfloat16;
+  constexpr std::integral_constant<RoundedType, RoundedType::float16> float16;
+  if (rounding.type == RoundedType::float16) return computed(floats, float16);
 #if HWY_TARGET == HWY_AVX3
   if (multiplies_pairs(rounding.type)) {
-    return RoundedBlock<PairProducts, RoundedType::bfloat16>(block, head, wide, weights, scratch)
-        .compute();
+    return computed(std::type_identity<PairProducts>(), bfloat16);
   }
 #endif
-  return RoundedBlock<FloatProducts, RoundedType::bfloat16>(block, head, wide, weights, scratch)
-      .compute();
+  return computed(floats, bfloat16);
 }
 
 #if HWY_TARGET == HWY_AVX3

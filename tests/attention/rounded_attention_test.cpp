@@ -58,8 +58,9 @@ double unit(double x, DType dtype) {
 }
 
 // Scores are the same to the bit. What is left is the exponential of the kernels, off by less than
-// 2e-5: weights are rounded to the neighbour where the exact one is that near to the middle of two,
-// one in hundreds; and the outputs that come of them, or of sums in another order.
+// 2e-5: weights, or with fused rounding their exponentials, are rounded to the neighbour where the
+// exact one is that near to the middle of two, one in hundreds; and the outputs that come of them,
+// or of sums in another order.
 void check_as_reference(AttentionRequest request) {
   request.stages = false;
   request.weights = true;
@@ -72,10 +73,12 @@ void check_as_reference(AttentionRequest request) {
   if (request.mask.present()) CHECK(same_bits(result->allowed, expected.allowed));
   const std::vector<double> found = numbers(result->weights), wanted = numbers(expected.weights);
   REQUIRE(found.size() == wanted.size());
-  const DType dtype = expected.weights.dtype();
+  const DType dtype = request.fused_rounding ? request.dtype : expected.weights.dtype();
   std::size_t different = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] == wanted[i]) continue;
+    if (request.fused_rounding && std::abs(found[i] - wanted[i]) <= unit(wanted[i], DType::float32))
+      continue;
     ++different;
     // Weights below the normal floats are zeros in the kernels.
     if (std::abs(found[i] - wanted[i]) > unit(wanted[i], dtype) + 0x1p-125) {
@@ -125,9 +128,91 @@ TEST_CASE("16-bit types are computed by kernels as the reference rounds them") {
         request.mask = {};
         request.mask.block = random.flags({2, 1, sizes.queries, sizes.keys}, 0.5);
         check_as_reference(request);
+        request.fused_rounding = true;
+        check_as_reference(request);
+        request.softcap = 1.5;
+        request.mask = {.causal = true, .align = attn::Alignment::lower_right};
+        request.sinks = random.normal({4}).converted(DType::float32);
+        check_as_reference(request);
       }
     }
   });
+}
+
+// The numbers are those of float32 steps in PyTorch: s = q @ k.T / 2, e = exp(s − max s),
+// p = e.to(dtype), (p.float() @ v) / e.sum(-1). All scores are exact. A weight is off by half a
+// unit of float32 in each of three steps.
+TEST_CASE("fused rounding is that of the exponentials, the sum of which is not rounded") {
+  struct Case {
+    DType dtype;
+    std::vector<double> weights, output;
+  };
+  const std::vector<Case> cases{
+      {DType::bfloat16,
+       {0.21925902366638184, 0.015068598091602325, 0.4472534656524658, 0.16597296297550201,
+        0.15199628472328186, 0.11954096704721451, 0.09717073291540146, 0.30199822783470154,
+        0.35792383551597595, 0.12373539060354233, 0.09158989042043686, 0.14819753170013428,
+        0.15392190217971802, 0.2811300754547119, 0.32565292716026306},
+       {-0.330078125, -0.85546875, -0.1806640625, -0.37890625, -0.091796875, 0.08447265625}},
+      {DType::float16,
+       {0.2196957916021347, 0.015068598091602325, 0.4472534656524658, 0.1658637672662735,
+        0.1522146761417389, 0.11989050358533859, 0.09708334505558014, 0.3014739453792572,
+        0.35792383551597595, 0.12373539060354233, 0.09182840585708618, 0.14795900881290436,
+        0.15384238958358765, 0.2806530296802521, 0.32565292716026306},
+       {-0.330810546875, -0.85546875, -0.1805419921875, -0.37939453125, -0.09197998046875,
+        0.08123779296875}}};
+  for (const Case& one : cases) {
+    CAPTURE(attn::name(one.dtype));
+    AttentionRequest request;
+    request.dtype = one.dtype;
+    request.fused_rounding = true;
+    request.stages = true;
+    attn::Sequences& compared = sequences(request);
+    compared.query = Tensor({3, 4}, std::vector<double>{0.25, -1.25, 0.5, 0.375, -0.625, -0.625,
+                                                        -0.125, -0.125, -1.5, 0.625, -1.375, 1.375})
+                         .converted(one.dtype);
+    compared.key =
+        Tensor({5, 4}, std::vector<double>{1.75,  -0.375, -0.375, 1.125, 0.25, 2.5,    -1,
+                                           -1.75, -0.5,   -1.375, 1,     1.25, -1.625, -0.5,
+                                           0.625, 0.125,  0.25,   0.625, 0.75, 2})
+            .converted(one.dtype);
+    compared.value =
+        Tensor({5, 2}, std::vector<double>{0.421875, -0.625, 1.265625, 4.234375, -0.765625,
+                                           -1.40625, -0.1875, -0.75, -0.453125, -0.1875})
+            .converted(one.dtype);
+    const AttentionResult result = attn::attend(request);
+    CHECK(numbers(result.output) == one.output);
+    CHECK(result.output.dtype() == one.dtype);
+    const std::vector<double> weights = numbers(result.weights);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      CHECK(std::abs(weights[i] - one.weights[i]) <= 1.5 * 0x1p-23 * one.weights[i]);
+    }
+    CHECK(result.weights.dtype() == DType::float32);
+    CHECK(result.scores.dtype() == DType::float32);
+    // A score that bfloat16 does not hold.
+    CHECK(numbers(result.scores)[0] == 0.5703125);
+    CHECK(numbers(result.scores)[1] == -2.109375);
+  }
+}
+
+TEST_CASE(
+    "with fused rounding scores may leave the range of float16, and weights of one's own are "
+    "rounded before they multiply the values") {
+  AttentionRequest request;
+  request.dtype = DType::float16;
+  request.scale = 1;
+  request.fused_rounding = true;
+  attn::Sequences& compared = sequences(request);
+  compared.query = Tensor({1, 1}, std::vector<float>{300}).converted(DType::float16);
+  compared.key = Tensor({2, 1}, std::vector<float>{300, 299}).converted(DType::float16);
+  compared.value = Tensor({2, 1}, std::vector<float>{1, 2}).converted(DType::float16);
+  CHECK(numbers(attn::attend(request).output) == std::vector<double>{1});
+  request.fused_rounding = false;
+  CHECK(std::isnan(numbers(attn::attend(request).output)[0]));
+  request.fused_rounding = true;
+  request.weight_expression.text = "0.1";
+  CHECK(numbers(attn::attend(request).weights) ==
+        std::vector<double>{0.0999755859375, 0.0999755859375});
 }
 
 TEST_CASE("16-bit types are computed as the reference rounds them for every part of a mask") {
@@ -161,6 +246,8 @@ TEST_CASE("biases and sinks leave the weights of 16-bit types in float32") {
         request.mask.causal = true;
         check_as_reference(request);
         request.mask.bias = random.normal({4, 1, sizes.keys}).converted(DType::float32);
+        check_as_reference(request);
+        request.fused_rounding = true;
         check_as_reference(request);
       }
     }
