@@ -278,8 +278,8 @@ TEST_CASE("every option of a document is one of its keys") {
   auto& [input, model, architecture, adapter, texts, images, sounds, layers, logits, why, why_query,
          why_key, logit, against_logit, heads_off, ablate, ablate_over, patch, patch_at, generate,
          continued, parts, parts_between_special_tokens, prompt, truncate, chat, token_ids,
-         attention, dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight,
-         tables, gradient, threads, files, generated] = options;
+         attention, dtype, fused_rounding, heads, scale, seed, valid_lens, pool, causal, score,
+         where, weight, tables, gradient, threads, files, generated] = options;
   input = "doc.json";
   threads = 1;
   files.limits.nesting = 7;
@@ -297,6 +297,7 @@ TEST_CASE("every option of a document is one of its keys") {
   heads_off = {"0.0"};
   attention = {attn::Kind::self};
   dtype = attn::DType::float64;
+  fused_rounding = true;
   heads = 1;
   scale = 1;
   seed = 1;
@@ -319,8 +320,8 @@ TEST_CASE("every option of a document is one of its keys") {
       input, model, architecture, adapter, texts, images, sounds, layers, logits, why, why_query,
       why_key, logit, against_logit, heads_off, ablate, ablate_over, patch, patch_at, generate,
       continued, parts, parts_between_special_tokens, prompt, truncate, chat, token_ids, attention,
-      dtype, heads, scale, seed, valid_lens, pool, causal, score, where, weight, tables, gradient,
-      threads, files, generated))>;
+      dtype, fused_rounding, heads, scale, seed, valid_lens, pool, causal, score, where, weight,
+      tables, gradient, threads, files, generated))>;
   CHECK(settings.size() == members - 4);
   for (const attn::Setting& setting : settings) {
     CAPTURE(setting.field);
