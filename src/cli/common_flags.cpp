@@ -200,7 +200,8 @@ void add_document(Flags& flags, DocumentOptions& options) {
   flags.add("--seed", "N", translated("Seed of random tensors"),
             [&](const std::string& text) { options.seed = integer("--seed", text); });
   flags.choice("--dtype", options.dtype, document_dtypes(), "TYPE");
-  flags.choice("--rounding", options.fused_rounding, document_roundings(), "STEPS");
+  flags.choice("--rounding", options.fused_rounding, document_roundings(), "STEPS",
+               translated(": where 16-bit types round (default autocast)"));
   add_model(flags, options);
   add_files(flags, options.files);
 }
