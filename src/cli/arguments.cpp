@@ -130,7 +130,8 @@ class GivenCommand {
     if (!wanted) return;
     app_->allow_extras();
     if (command_.words.take) {
-      app_->add_option("words", words_)->type_name("");
+      // No flag's name: newer versions of CLI11 take "words" for --words.
+      app_->add_option("operands", words_)->type_name("");
     }
     for (std::size_t i = 0; i < texts_.size(); ++i) add(command_.flags[i], texts_[i]);
   }

@@ -25,9 +25,10 @@ using V = hn::Vec<Doubles>;
 constexpr std::size_t lanes = lanes_of<double>;
 static_assert(lanes <= shared_numbers);
 
-// Scalar code loses the sign of a zero that comes out of rounding, by which divisions differ.
+// Targets without an instruction that rounds lose the sign of a zero that comes out of rounding, by
+// which divisions differ.
 HWY_INLINE V with_sign(V rounded, V number) {
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSE2
   return hn::CopySign(rounded, number);
 #else
   static_cast<void>(number);
