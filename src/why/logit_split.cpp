@@ -304,7 +304,7 @@ std::vector<LogitSplit> split_logits(const Architecture& model, const LogitsHead
     split.token = token;
     split.logit = head.logits(state, model.eps, threads).values<double>()[token];
     check_sum(split.parts.values<double>(), split.logit, size, [&] {
-      return translated("the logit of token {1} at position {2}", token, split.position);
+      return translated("the logit of token {1} at position {2}", split.token, split.position);
     });
   }
   return splits;
