@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "attn/cpu.hpp"
+
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"
 
@@ -312,7 +314,7 @@ TEST_CASE("shards of other options or other files are not joined, and the error 
       {{"--dtype", "float64"}, "--dtype"},
       {{"--stages", "--scale", "2"}, "--scale, --stages"},
       {{"--tensors", "npy"}, "--tensors"},
-      {{"--cpu", "scalar"}, "--cpu"}};
+      {{"--cpu", std::string(attn::cpu_targets().back())}, "--cpu"}};
   for (const auto& [flags, named] : changes) {
     CAPTURE(named);
     batch("docs.jsonl", "0/2", {});

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "attn/cpu.hpp"
 #include "attn/io.hpp"
 
 #include "cli/program.hpp"
@@ -794,7 +795,7 @@ TEST_CASE("sums of other options are not continued, and the error names what dif
       {{"--kept", "2", "--reach", "3"}, "--kept, --reach"},
       {{"--average", "4"}, "--average"},
       {{"--logit"}, "--logit"},
-      {{"--cpu", "scalar"}, "--cpu"}};
+      {{"--cpu", std::string(attn::cpu_targets().back())}, "--cpu"}};
   for (const auto& [flags, named] : changes) {
     CAPTURE(named);
     std::vector<std::string> other = read;
