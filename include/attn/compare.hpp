@@ -44,7 +44,9 @@ struct CompareRequest {
   /// tensor without a name.
   std::vector<std::pair<std::string, std::string>> renamed;
   /// Order of the axes of tensors of `a` and of `b`, by the letters B, H, L and D: "BLHD". Tensors
-  /// with as many axes are put into the order B, H, L, D; maps are left alone.
+  /// with as many axes are put into the order B, H, L, D; maps are left alone. Log-sum-exps have
+  /// the layout's letters without D, in its order or in that of B, H, L, as the other file's fit;
+  /// a layout without D is theirs alone: "BLH".
   std::string layout, layout_b;
   /// Whether rows of queries that see no key in either file are left out: by `allowed`, `lse` or
   /// `weights` beside the tensor, the first of them that the file has.
@@ -110,6 +112,7 @@ struct TensorComparison {
   std::optional<Shape> agreeing_order;   ///< of the axes of a, by which it agrees with b
   bool agrees_joined =
       false;  ///< whether it agrees with b as soon as the heads of either are joined
+  std::string layout_of_a, layout_of_b;  ///< by which one that lacks the samples' axis agrees
   std::optional<double> agreeing_factor;  ///< of all elements of b, which makes them agree with a
   std::string agreeing_type;      ///< whose tolerances would do where none are given: "bfloat16"
   std::size_t rows_left_out = 0;  ///< of queries that see no key

@@ -84,24 +84,37 @@ class ComparedFile {
     std::string type;
   };
   /// Rows without a key of the attention that the tensor belongs to; empty if nothing beside it
-  /// tells.
-  UnseenRows unseen_rows_beside(const std::string& tensor) {
-    const AttentionName attention = AttentionName::of_tensor(tensor);
+  /// tells. `shape` is the tensor's, in the usual order.
+  UnseenRows unseen_rows_beside(const std::string& tensor, const Shape& shape) {
+    constexpr std::string_view of_gradient = "gradient.";
+    const bool gradient = tensor.starts_with(of_gradient);
+    const AttentionName attention =
+        AttentionName::of_tensor(gradient ? tensor.substr(of_gradient.size()) : tensor);
     for (const char* const quantity : {"allowed", "lse", "weights"}) {
       const std::string name = attention.tensor(quantity);
       if (!index_.contains(name)) continue;
-      const Tensor found = read(name).tensor;
+      Shape rows = shape;
+      if (rows.size() > 3) rows.resize(3);
+      const Tensor found = read(name, name, rows).tensor;
       if (found.rank() > 0 && found.size() > 0) return unseen_rows(found, quantity);
     }
     return {};
   }
 
-  /// A tensor with its axes in the usual order; maps and log-sum-exps have it as they are.
-  Stored read(const std::string& name, const std::string& compared_as) {
+  /// A tensor with its axes in the usual order, which maps have as they are. Log-sum-exps have that
+  /// by which their shape is `like`, if one does.
+  Stored read(const std::string& name, const std::string& compared_as, const Shape& like = {}) {
     Stored stored = read(name);
-    const bool sums = compared_as == "lse" || compared_as.ends_with(".lse");
-    const bool fits = stored.tensor.rank() == layout_.size() && !layout_.empty();
-    if (fits && !sums && !is_map(compared_as)) {
+    if (layout_.empty() || is_map(compared_as)) return stored;
+    if (is_sums(compared_as)) {
+      const std::vector<Tensor> readings = sums_in_layout(stored.tensor, layout_, layout_field_);
+      const auto fitting = std::ranges::find(readings, like, &Tensor::shape);
+      const Tensor& chosen = fitting == readings.end() ? readings.front() : *fitting;
+      const bool sums_alone = layout_.find('D') == std::string::npos;
+      in_layout_ = in_layout_ || chosen.shape() != stored.tensor.shape() ||
+                   (sums_alone && chosen.rank() == layout_.size());
+      stored.tensor = chosen;
+    } else if (stored.tensor.rank() == layout_.size()) {
       stored.tensor = in_usual_layout(stored.tensor, layout_, layout_field_);
       in_layout_ = true;
     }
@@ -156,6 +169,26 @@ class ComparedFile {
   std::map<std::string_view, std::size_t> index_;
 };
 
+struct StoredPair {
+  ComparedFile::Stored a, b;  // absent in a file without it
+};
+
+// Both tensors of a pair in the usual order: of two readings those that have one shape.
+StoredPair read_pair(const ComparedNames& names, ComparedFile& a, ComparedFile& b) {
+  StoredPair pair;
+  if (names.a) pair.a = a.read(*names.a, names.name);
+  if (names.b) pair.b = b.read(*names.b, names.name, names.a ? pair.a.tensor.shape() : Shape());
+  if (names.a && names.b && pair.a.tensor.shape() != pair.b.tensor.shape())
+    pair.a = a.read(*names.a, names.name, pair.b.tensor.shape());
+  return pair;
+}
+
+// Whether rows of a tensor may be queries.
+bool may_have_queries(std::string_view name) {
+  const std::string_view quantity = name.substr(name.rfind('.') + 1);  // npos + 1 is 0
+  return !quantity.starts_with("key") && !quantity.starts_with("value");
+}
+
 // Those that the request names, or that A, a result, has for the tensor; none if the file is
 // another one, has none that can be read, or was standard input, which is gone.
 Labels labels_of(const std::string& tensor, const CompareRequest& request,
@@ -192,8 +225,8 @@ void draw(const CompareRequest& request, const FileAccess& access, ComparedFile&
         for_each_head(compared_part(whole, tensor.name, request.maps, labels), heads),
         tensor.compared);
   };
-  DifferenceMap map{part(a.read(*pairs[*chosen].a, tensor.name).tensor),
-                    part(b.read(*pairs[*chosen].b, tensor.name).tensor), tensor.name,
+  const StoredPair stored = read_pair(pairs[*chosen], a, b);
+  DifferenceMap map{part(stored.a.tensor), part(stored.b.tensor), tensor.name,
                     tensor.absolute.index.value_or(Shape(tensor.compared.size())),
                     takes_positions(request.maps.selection) ? Labels() : labels};
   comparison.pictured = pictured_name(map);
@@ -317,12 +350,14 @@ struct TensorPair {
 
   TensorPair(const ComparedNames& names, const CompareRequest& request, const FileAccess& access,
              ComparedFile& file_a, ComparedFile& file_b) {
-    if (names.a) a = file_a.read(*names.a, names.name);
-    if (names.b) b = file_b.read(*names.b, names.name);
+    StoredPair stored = read_pair(names, file_a, file_b);
+    a = std::move(stored.a);
+    b = std::move(stored.b);
     const bool both = names.a && names.b;
-    if (request.seen_only && both) {
-      leave_out(names.name, unseen_in_either(file_a.unseen_rows_beside(*names.a),
-                                             file_b.unseen_rows_beside(*names.b)));
+    if (request.seen_only && both && may_have_queries(names.name)) {
+      leave_out(names.name,
+                unseen_in_either(file_a.unseen_rows_beside(*names.a, a.tensor.shape()),
+                                 file_b.unseen_rows_beside(*names.b, b.tensor.shape())));
     }
     const Labels labels =
         takes_positions(request.maps.selection) ? labels_of(names.name, request, access) : Labels();
@@ -378,37 +413,6 @@ TensorComparison compared_pair(const ComparedNames& names, const TensorPair& pai
   return tensor;
 }
 
-// Warns of options that what was compared leaves without effect.
-void warn_of_options_in_vain(const CompareRequest& request, Comparison& comparison) {
-  const auto& tensors = comparison.tensors;
-  const auto in_both = [](const TensorComparison& tensor) { return !is_alone(tensor); };
-  if (std::ranges::none_of(tensors, in_both)) return;
-  const bool of_two_shapes = std::ranges::any_of(tensors, [&](const TensorComparison& tensor) {
-    return in_both(tensor) && tensor.a.shape != tensor.b.shape;
-  });
-  if (request.overlap && !of_two_shapes) {
-    comparison.warnings.push_back(
-        translated("{1} has no effect: the tensors have the same shapes in both files",
-                   "CompareRequest::overlap"));
-  }
-  const std::size_t axes = whole_axes(request.maps.axes).size();
-  const bool any_has_axes = std::ranges::any_of(tensors, [&](const TensorComparison& tensor) {
-    return in_both(tensor) && (tensor.a.shape.size() == axes || tensor.b.shape.size() == axes);
-  });
-  if (axes > 0 && !any_has_axes) {
-    comparison.warnings.push_back(translated(
-        "{1} has no effect: no tensor that is compared has {2} axes", "MapRequest::axes", axes));
-  }
-  const bool left_out = std::ranges::any_of(
-      tensors, [](const TensorComparison& tensor) { return tensor.rows_left_out > 0; });
-  if (request.seen_only && !left_out) {
-    comparison.warnings.push_back(
-        translated("{1} has no effect: neither \"allowed\" nor \"lse\" nor \"weights\" beside a "
-                   "tensor says that a query has no keys",
-                   "CompareRequest::seen_only"));
-  }
-}
-
 Comparison compared(const CompareRequest& given, FileAccess access) {
   const CompareRequest request = checked(given);
   Provenance provenance;
@@ -435,7 +439,7 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
   }
   a.check_layout_used();
   b.check_layout_used();
-  warn_of_options_in_vain(request, comparison);
+  warn_of_comparison(request, comparison);
   if (request.picture) draw(request, access, a, b, pairs, provenance, comparison);
   return comparison;
 }

@@ -9,6 +9,7 @@
 #include "compare/compared_tensors.hpp"
 #include "maps/map_selection.hpp"
 #include "result/tensor_names.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -39,6 +40,19 @@ std::string new_name(const std::string& name, const std::string& theirs, std::st
     ours.replace(at, number_place.size(), std::to_string(numbered[0].number));
   }
   return ours;
+}
+
+// Throws Error(usage) where one name of a pair alone has the place of a number.
+void check_places(const std::string& theirs, const std::string& ours) {
+  const auto has = [](const std::string& name) {
+    return name.find(number_place) != std::string::npos;
+  };
+  if (has(theirs) == has(ours)) return;
+  throw Error(ErrorKind::usage,
+              translated("of {1} only {2} has {3}", in_quotes(theirs + "=" + ours),
+                         in_quotes(has(theirs) ? theirs : ours), number_place),
+              "CompareRequest::renamed",
+              translated("write it in both names, such as {1}, or in none", "layer{n}=attn{n}"));
 }
 
 // Name that a tensor of a file goes by, and its own.
@@ -118,6 +132,7 @@ void keep_layers(const CompareRequest& request, std::vector<ComparedNames>& pair
 std::vector<ComparedNames> compared_names(const CompareRequest& request, const NamesInFile& a,
                                           const NamesInFile& b) {
   for (const auto& [theirs, ours] : request.renamed) {
+    check_places(theirs, ours);
     const auto has = [wanted = theirs](const NamesInFile& file) {
       return std::any_of(file.names.begin(), file.names.end(), [&](const std::string& name) {
         return is_renamed(name, wanted) || (name.empty() && is_renamed(file.unnamed, wanted));
@@ -168,7 +183,7 @@ std::vector<std::string_view> axis_names(std::string_view name, std::size_t rank
   constexpr std::string_view names[]{"layer", "sample", "head", "query", "key"};  // of MapAxis
   std::vector<std::string_view> axes;
   for (const MapAxis axis : given) axes.push_back(names[static_cast<std::size_t>(axis)]);
-  const bool map = is_map(name), sums = name == "lse" || name.ends_with(".lse");
+  const bool map = is_map(name), sums = is_sums(name);
   if (!axes.empty() && axes.size() <= rank && rank <= axes.size() + 2) {
     // The last two may be left out.
   } else if (map || sums || rank > 3) {

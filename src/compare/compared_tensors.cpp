@@ -99,21 +99,10 @@ void check_axes(const Tensor& tensor, const std::string& name, const MapRequest&
          "MapSelection::chosen_heads", "head");
 }
 
-}  // namespace
-
-Tensor compared_part(const Tensor& whole, const std::string& name, const MapRequest& maps,
-                     const Labels& labels) {
+// What is chosen of a tensor that has its slice and its sizes.
+Tensor chosen_of(const Tensor& tensor, const std::string& name, const MapRequest& maps,
+                 const Labels& labels) {
   const MapSelection& selection = maps.selection;
-  const Tensor tensor = taken_tensor(whole, maps);
-  check_axes(tensor, name, maps);
-  // Log-sum-exps [B,H,Lq] have no axis of keys.
-  if (maps.axes.empty() && tensor && tensor.rank() == 3 && !takes_positions(selection) &&
-      (name == "lse" || name.ends_with(".lse"))) {
-    Shape shape = tensor.shape();
-    shape.push_back(1);
-    const Tensor part = compared_part(tensor.reshaped(shape), name, maps, labels);
-    return part.reshaped({part.shape()[0], part.shape()[1], part.shape()[2]});
-  }
   std::vector<MapAxis> axes = whole_axes(maps.axes);
   if (axes.empty()) axes = {MapAxis::batch, MapAxis::head, MapAxis::query, MapAxis::key};
   if (maps.axes.empty() && takes_part(selection) && tensor && tensor.rank() < axes.size() &&
@@ -145,6 +134,21 @@ Tensor compared_part(const Tensor& whole, const std::string& name, const MapRequ
   if (!samples_together(selection)) rest.selection.chosen_samples.reset();
   if (!heads_together(selection)) rest.selection.chosen_heads.reset();
   return part_of_maps(chosen, axes, name, rest, labels);
+}
+
+}  // namespace
+
+Tensor compared_part(const Tensor& whole, const std::string& name, const MapRequest& maps,
+                     const Labels& labels) {
+  const Tensor tensor = taken_tensor(whole, maps);
+  check_axes(tensor, name, maps);
+  // Log-sum-exps [B,H,Lq] have no axis of keys.
+  const bool of_sums = maps.axes.empty() && tensor && tensor.rank() == 3 && is_sums(name);
+  if (!of_sums || takes_positions(maps.selection)) return chosen_of(tensor, name, maps, labels);
+  Shape shape = tensor.shape();
+  shape.push_back(1);
+  const Tensor part = chosen_of(tensor.reshaped(shape), name, maps, labels);
+  return part.reshaped({part.shape()[0], part.shape()[1], part.shape()[2]});
 }
 
 Tensor leading_part(const Tensor& tensor, const Shape& shape) {
@@ -341,6 +345,7 @@ std::optional<double> agreeing_factor(const Tensor& a, const Tensor& b, Toleranc
       std::size_t telling = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
         const auto one = static_cast<double>(x[i]), other = static_cast<double>(y[i]);
+        if (std::isinf(one) && one == other) continue;
         products += static_cast<long double>(one) * other;
         squares += static_cast<long double>(other) * other;
         if (other != 0) ++telling;
@@ -350,6 +355,7 @@ std::optional<double> agreeing_factor(const Tensor& a, const Tensor& b, Toleranc
       if (telling < several || !std::isfinite(factor) || factor == 0) return {};
       for (std::size_t i = 0; i < x.size(); ++i) {
         const double expected = factor * static_cast<double>(y[i]);
+        if (std::isinf(expected) && static_cast<double>(x[i]) == expected) continue;
         const double error = std::abs(static_cast<double>(x[i]) - expected);
         if (!is_within(error, std::abs(expected), allowed)) return {};
       }

@@ -43,6 +43,20 @@ struct NamesInFile {
 std::vector<ComparedNames> compared_names(const CompareRequest& request, const NamesInFile& a,
                                           const NamesInFile& b);
 
+/// Whether a tensor of that name holds log-sum-exps.
+bool is_sums(std::string_view name);
+
+/// Log-sum-exps as the layout of a file may mean them, the likeliest first: beside outputs "LHD"
+/// they are [H,L] or [L,H], of a layout without D its letters alone say which. Others as they are.
+/// `field` is named in errors.
+std::vector<Tensor> sums_in_layout(const Tensor& sums, const std::string& layout,
+                                   const std::string& field);
+
+/// The layout by which a tensor that has no axis of samples agrees with one of a single sample;
+/// empty if there is none. `sums`: they are log-sum-exps.
+std::string agreeing_layout(const Tensor& lacking, const Tensor& whole, bool sums,
+                            Tolerances allowed);
+
 /// Names of the axes of a tensor, fewer where they are not known. `given` are those of maps in the
 /// request; none = the usual ones.
 std::vector<std::string_view> axis_names(std::string_view name, std::size_t rank,
@@ -102,8 +116,12 @@ std::vector<double> error_quantiles(const Tensor& a, const Tensor& b,
 void compare_elements(const Tensor& a, const Tensor& b, const CompareRequest& request,
                       std::size_t left_out, TensorComparison& comparison);
 
+/// Warnings of options that what was compared leaves without effect, of tensors of one shape that
+/// only their names keep apart, and of a stack of what the other file has one by one.
+void warn_of_comparison(const CompareRequest& request, Comparison& comparison);
+
 /// Puts into `comparison`, whose name, types and outcome are known, what may have made the elements
-/// differ: another order of axes, joined heads, a factor, the rounding of a type, some positions
+/// differ: another order of axes or layout, joined heads, a factor, the rounding of a type, some positions
 /// alone.
 void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& request,
                         TensorComparison& comparison);

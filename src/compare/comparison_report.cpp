@@ -1,5 +1,8 @@
+#include <cmath>
 #include <cstddef>
 #include <iterator>
+#include <numbers>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,16 +97,17 @@ std::string verdict(std::size_t compared, std::size_t differing, std::size_t mis
   }
   std::string text;
   if (ignored + missing > 0) {
-    text = compared == 1 ? (differing == 0 ? translated("The tensor that both files have agrees.")
-                                           : translated("The tensor that both files have differs."))
-           : differing == 0
-               ? translated("All {1} tensors that both files have agree.", compared)
-               : translated_count(differing, "{1} of {2} tensors that both files have differs.",
-                                  "{1} of {2} tensors that both files have differ.", compared);
+    text = compared == 1    ? (differing == 0 ? translated("The only common tensor agrees.")
+                                              : translated("The only common tensor differs."))
+           : differing == 0 ? (compared == 2 ? translated("Both common tensors agree.")
+                                             : translated("All {1} common tensors agree.", compared))
+               : translated_count(differing, "{1} of {2} common tensors differs.",
+                                  "{1} of {2} common tensors differ.", compared);
   } else {
     text = compared == 1    ? (differing == 0 ? translated("The tensor agrees.")
                                               : translated("The tensor differs."))
-           : differing == 0 ? translated("All {1} tensors agree.", compared)
+           : differing == 0 ? (compared == 2 ? translated("Both tensors agree.")
+                                             : translated("All {1} tensors agree.", compared))
                             : translated_count(differing, "{1} of {2} tensors differs.",
                                                "{1} of {2} tensors differ.", compared);
   }
@@ -199,13 +203,16 @@ std::string confinement_text(const TensorComparison::Confined& confined) {
   return translated("places {1} of the {2} along axis {3}", places, confined.size, confined.number);
 }
 
-// Letters of the layout by which `order` leads to the usual one.
-std::string layout_of(const Shape& order) {
+// Letters of the layout by which `order` leads to the usual one; none where no layout does.
+std::string layout_of(const Shape& order, std::string_view name) {
   static constexpr std::string_view usual[]{"", "L", "LD", "BLD", "BHLD"};
-  if (order.size() >= std::size(usual)) return "";
+  static constexpr std::string_view of_sums[]{"", "", "", "BHL"};
+  const auto letters = is_sums(name) ? std::span<const std::string_view>(of_sums)
+                                     : std::span<const std::string_view>(usual);
+  if (is_map(name) || order.size() >= letters.size() || letters[order.size()].empty()) return "";
   std::string layout(order.size(), ' ');
   for (std::size_t axis = 0; axis < order.size(); ++axis) {
-    layout[order[axis]] = usual[order.size()][axis];
+    layout[order[axis]] = letters[order.size()][axis];
   }
   return layout;
 }
@@ -221,6 +228,25 @@ std::string joining_of(const Shape& shape) {
          sizes + ")";
 }
 
+// What a factor between all numbers may come from.
+std::string factor_text(double factor) {
+  constexpr double close = 1e-4;
+  const auto is = [&](double number) { return std::abs(factor / number - 1) < close; };
+  const std::string digits = with_digits(factor, 6);
+  if (is(std::numbers::log2e)) {
+    return translated("the first one is {1} times the second, and 1 / ln 2 is {2}: the first one is "
+                      "in base 2, so multiply it by ln 2",
+                      digits, with_digits(std::numbers::log2e, 6));
+  }
+  if (is(std::numbers::ln2)) {
+    return translated("the first one is {1} times the second, and ln 2 is {2}: the second one is in "
+                      "base 2, so multiply it by ln 2",
+                      digits, with_digits(std::numbers::ln2, 6));
+  }
+  return translated(
+      "the first one is {1} times the second: look for a scale that one of them lacks", digits);
+}
+
 // Possible causes of the difference, and what to write then; a line each.
 std::vector<std::string> causes_of(const TensorComparison& tensor) {
   std::vector<std::string> lines;
@@ -232,7 +258,7 @@ std::vector<std::string> causes_of(const TensorComparison& tensor) {
     lines.push_back(translated("only in {1}", all));
   }
   if (tensor.agreeing_order) {
-    const std::string layout = is_map(tensor.name) ? "" : layout_of(*tensor.agreeing_order);
+    const std::string layout = layout_of(*tensor.agreeing_order, tensor.name);
     lines.push_back(translated("with its axes in the order {1} the first one agrees",
                                text(*tensor.agreeing_order)) +
                     (layout.empty() ? "" : ": CompareRequest::layout " + layout));
@@ -243,12 +269,13 @@ std::vector<std::string> causes_of(const TensorComparison& tensor) {
     lines.push_back(translated("with the heads of {1} joined both agree: in NumPy {2}",
                                text(split.shape), joining_of(split.shape)));
   }
-  if (tensor.agreeing_factor) {
-    lines.push_back(
-        translated("the first one is {1} times the second: look for a scale that one of "
-                   "them lacks",
-                   with_digits(*tensor.agreeing_factor, 6)));
-  }
+  if (!tensor.layout_of_a.empty())
+    lines.push_back(translated("in the layout {1} the first one agrees: {2}", tensor.layout_of_a,
+                               "CompareRequest::layout " + tensor.layout_of_a));
+  if (!tensor.layout_of_b.empty())
+    lines.push_back(translated("in the layout {1} the second one agrees: {2}", tensor.layout_of_b,
+                               "CompareRequest::layout_b " + tensor.layout_of_b));
+  if (tensor.agreeing_factor) lines.push_back(factor_text(*tensor.agreeing_factor));
   if (!tensor.agreeing_type.empty()) {
     const Tolerances allowed = *tolerances_of(tensor.agreeing_type);
     lines.push_back(translated(
@@ -316,6 +343,8 @@ Fact facts_of(const TensorComparison& tensor) {
                         [](const TensorComparison::Confined& one) { return facts_of(one); }))},
        {"agreeing_order", only_if(tensor.agreeing_order.has_value(), tensor.agreeing_order)},
        {"agrees_joined", only_if(tensor.agrees_joined, true)},
+       {"layout", unless_empty(tensor.layout_of_a)},
+       {"layout_b", unless_empty(tensor.layout_of_b)},
        {"agreeing_factor",
         only_if(tensor.agreeing_factor.has_value(), tensor.agreeing_factor.value_or(1))},
        {"agreeing_type", unless_empty(tensor.agreeing_type)}});

@@ -8,6 +8,7 @@
 #include "attn/compare.hpp"
 
 #include "compare/compared_tensors.hpp"
+#include "result/tensor_names.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/operations.hpp"
 
@@ -110,7 +111,12 @@ void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& 
                         TensorComparison& comparison) {
   const Tolerances allowed = allowed_by(request, is_exact(a) && is_exact(b));
   comparison.agreeing_order = agreeing_order(a, b, allowed);
-  comparison.agrees_joined = agree_joined(a, b, allowed);
+  const bool sums = is_sums(comparison.name);
+  if (!sums && !is_map(comparison.name)) comparison.agrees_joined = agree_joined(a, b, allowed);
+  if (!is_map(comparison.name)) {
+    comparison.layout_of_a = agreeing_layout(a, b, sums, allowed);
+    comparison.layout_of_b = agreeing_layout(b, a, sums, allowed);
+  }
   if (comparison.outcome != Outcome::beyond) return;
   comparison.agreeing_factor = agreeing_factor(a, b, allowed);
   comparison.agreeing_type = agreeing_type(a, b, request, comparison);

@@ -61,7 +61,7 @@ Not compared
   lse: only in a.json
   extra: only in b.json
 
-1 of 2 tensors that both files have differs.
+1 of 2 common tensors differs.
 )");
   const Outcome strict = attn_cli({"compare", "a.json", "b.json", "--strict"}, folder.path());
   CHECK(strict.exit_code == 1);
@@ -70,7 +70,7 @@ Only in one file
   lse: only in a.json
   extra: only in b.json
 
-1 of 2 tensors that both files have differs.
+1 of 2 common tensors differs.
 2 tensors that count are only in one of the files.
 )");
 }
@@ -100,7 +100,7 @@ TEST_CASE("a tensor that only one file has counts where it is asked for") {
   CHECK(
       renamed.output.ends_with("\nNot compared\n  mine: only in mine.json\n"
                                "  allowed: only in kernel.json\n\n"
-                               "The tensor that both files have agrees.\n"));
+                               "The only common tensor agrees.\n"));
   CHECK(compared({"--map", "out=output", "--strict"}).exit_code == 1);
   CHECK(compared({"--map", "out=output", "--only", "output"}).exit_code == 0);
   CHECK(compared({"--map", "out=output", "--only", "output,allowed"}).exit_code == 1);
@@ -343,7 +343,7 @@ TEST_CASE("folders of results are compared, and a tensor without a name goes by 
   const Outcome folders = compared({"a", "b"});
   CHECK(folders.exit_code == 0);
   CHECK(folders.output.starts_with("a/result.json and b/result.json, tolerance"));
-  CHECK(folders.output.ends_with("\nAll 2 tensors agree.\n"));
+  CHECK(folders.output.ends_with("\nBoth tensors agree.\n"));
   const Outcome output = compared({"b/output.npy", "a", "--only", "output"});
   CHECK(output.exit_code == 0);
   CHECK(output.output.ends_with("\nThe tensor agrees.\n"));

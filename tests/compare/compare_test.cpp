@@ -10,6 +10,7 @@
 #include "attn/error.hpp"
 #include "attn/io.hpp"
 
+#include "compare/compared_files.hpp"
 #include "compare/compared_tensors.hpp"
 #include "error_from.hpp"
 #include "temporary_folder.hpp"
@@ -241,24 +242,6 @@ TEST_CASE("without a matrix in both files there is a warning in place of the pic
         "there is no picture: the files have no matrix of one name and shape in common");
 }
 
-namespace {
-
-// [2,4,3,2], each number once.
-Tensor numbered() {
-  std::vector<float> numbers(48);
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i) / 7;
-  return Tensor({2, 4, 3, 2}, std::move(numbers));
-}
-
-Comparison compare(const TemporaryFolder& folder, const std::vector<attn::NamedTensor>& a,
-                   const std::vector<attn::NamedTensor>& b, CompareRequest request = {}) {
-  request.a = folder.write("a.npz", attn::npz_bytes(a));
-  request.b = folder.write("b.npz", attn::npz_bytes(b));
-  return attn::compare(request);
-}
-
-}  // namespace
-
 TEST_CASE("a difference names the samples, heads and queries that it is confined to") {
   const TemporaryFolder folder;
   const Tensor ours = numbered();
@@ -350,7 +333,8 @@ TEST_CASE("options that change nothing of what is compared are told, or refused"
   CHECK(warnings(seen) ==
         std::vector<std::string>{
             "CompareRequest::seen_only has no effect: neither \"allowed\" nor \"lse\" nor "
-            "\"weights\" beside a tensor says that a query has no keys"});
+            "\"weights\" beside a tensor says that a query has no keys; a run with "
+            "RunOptions::stages RunOptions::only output,lse,allowed writes what does"});
   axes.maps.axes = {attn::MapAxis::query, attn::MapAxis::key};
   CHECK(warnings(axes) == std::vector<std::string>{"MapRequest::axes has no effect: no tensor that "
                                                    "is compared has 2 axes"});
