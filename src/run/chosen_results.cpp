@@ -95,8 +95,18 @@ bool ends_in(std::string_view name, const std::string& parts) {
   return name == parts || name.ends_with("." + parts);
 }
 
+// Whether `wanted` is the whole name, its last parts, or its first ones: "gradient" or "gradient.*"
+// of "gradient.query".
+bool is_wanted(std::string_view name, std::string_view wanted) {
+  constexpr std::string_view any = ".*";
+  const bool group = wanted.ends_with(any);
+  if (group) wanted.remove_suffix(any.size());
+  if (!group && ends_in(name, std::string(wanted))) return true;
+  return name.size() > wanted.size() && name.starts_with(wanted) && name[wanted.size()] == '.';
+}
+
 bool is_named(std::string_view name, const std::vector<std::string>& only) {
-  return std::ranges::any_of(only, [&](const std::string& parts) { return ends_in(name, parts); });
+  return std::ranges::any_of(only, [&](const std::string& wanted) { return is_wanted(name, wanted); });
 }
 
 // Whether a result has a tensor of that name, if no choice of names leaves it out. Numbers that are
@@ -150,7 +160,7 @@ std::vector<std::string> names_in(const std::vector<WhyOptions>& why) {
 void check_only(const RunOptions& options, const std::vector<std::string>& names) {
   const std::vector<std::string_view> known(names.begin(), names.end());
   for (const std::string& wanted : options.only) {
-    if (std::ranges::none_of(known, [&](std::string_view name) { return ends_in(name, wanted); })) {
+    if (std::ranges::none_of(known, [&](std::string_view name) { return is_wanted(name, wanted); })) {
       throw input_error(translated("the result has no tensor \"{1}\"", wanted), "RunOptions::only",
                         suggestion(wanted, known));
     }

@@ -204,6 +204,8 @@ TEST_CASE("what queries see is a result by itself") {
                                   .converted(attn::DType::boolean);
   CHECK(alone.shape() == attn::Shape{3, 2, 2, 2});
   CHECK(std::ranges::equal(alone.values<std::uint8_t>(), beside.values<std::uint8_t>()));
+  CHECK(names({"cross"}) == std::vector<std::string>{"cross.weights"});
+  CHECK(names({"self.*"}) == std::vector<std::string>{"self.weights", "self.allowed"});
   options.weights = false;
   CHECK(names({"allowed"}) == std::vector<std::string>{"self.allowed"});
 }
