@@ -1,5 +1,7 @@
 #include "attention/expression_names.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "support/translated.hpp"
@@ -19,6 +21,8 @@ constexpr std::pair<std::string_view, std::string_view> names[]{
     {"true", "1 == 1"}, {"False", "1 == 0"}, {"false", "1 == 0"},
 };
 
+constexpr std::string_view functions[]{"softmax", "log_softmax"};
+
 constexpr std::string_view modules[]{"np", "numpy", "torch", "math", "jnp", "F", "tf"};
 
 }  // namespace
@@ -28,10 +32,17 @@ std::string help_for_foreign_name(std::string_view name) {
     if (name == module)
       return translated("write the function without its module, such as {1}", "tanh(s)");
   }
+  if (name == "lambda") return translated("write the expression alone, what is after the colon");
   for (const auto& [theirs, ours] : names) {
     if (theirs == name) return translated("write {1}", ours);
   }
   return "";
+}
+
+std::string help_for_foreign_function(std::string_view name) {
+  if (name == "where") return translated("write condition ? one : other");
+  if (std::ranges::find(functions, name) == std::end(functions)) return "";
+  return translated("leave it out: weights are a softmax of the scores");
 }
 
 }  // namespace attn

@@ -146,7 +146,7 @@ class ExpressionParser {
                     translated("write {1}", std::string(2, c)));
       }
       throw error(translated("expected an operator, found {1}", found()), at_,
-                  choice ? translated("write {1}", "i > j ? s : 0")
+                  choice ? translated("write {1}", choice_of_python())
                          : translated("put an operator such as + or && between two values"));
     }
     expect(tree_.root_, use_ == ExpressionUse::where);
@@ -156,6 +156,17 @@ class ExpressionParser {
   Error error(const std::string& problem, std::size_t at, const std::string& help) const {
     return input_error(problem + with_caret(text_, std::min(at, text_.size())), tree_.pointer_,
                        help);
+  }
+
+  // A choice as Python writes it, "s if i >= j else -inf", which goes on at "if", in our signs.
+  std::string choice_of_python() const {
+    constexpr std::string_view condition = "if ", other = " else ";
+    const std::string_view rest = std::string_view(text_).substr(at_);
+    const std::size_t end = rest.find(other);
+    if (!rest.starts_with(condition) || end == rest.npos) return "i > j ? s : 0";
+    const std::string value = text_.substr(0, text_.find_last_not_of(" \t", at_ - 1) + 1);
+    return std::string(rest.substr(condition.size(), end - condition.size())) + " ? " + value +
+           " : " + std::string(rest.substr(end + other.size()));
   }
 
   std::string wanted() const {
@@ -485,7 +496,10 @@ class ExpressionParser {
       }
       for (const ExpressionTree::Table& table : tree_.tables_) known.push_back(table.name);
     }
-    const std::string foreign = function ? "" : help_for_foreign_name(name);
+    const bool chooses = std::string_view(text_).substr(at_).starts_with(".where(");
+    const std::string foreign = function || chooses
+                                    ? help_for_foreign_function(chooses ? "where" : name)
+                                    : help_for_foreign_name(name);
     if (!foreign.empty()) return error(problem, at, foreign);
     return error(problem, at,
                  suggestion(name, known) +

@@ -486,6 +486,13 @@ void check_sequences_together(const Sequences& sequences) {
   const std::size_t length_axis = key.rank() - 2;
   const std::size_t keys = key.shape()[length_axis], values = value.shape()[length_axis];
   if (keys != values) {
+    // Keys as columns, as a product without a transposition takes them.
+    const bool turned = key.shape()[length_axis + 1] == values && keys == query.shape().back();
+    if (turned) {
+      throw input_error(translated("{1} and {2} have different lengths: {3} and {4}",
+                                   described("key", key), described("value", value), keys, values),
+                        "/key", translated("add \"transpose\": true to it, if its rows are columns"));
+    }
     throw input_error(translated("{1} and {2} have different lengths: {3} and {4}",
                                  described("key", key), described("value", value), keys, values),
                       "/value", translated("give the value one row per key"));

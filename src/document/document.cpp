@@ -42,6 +42,17 @@ constexpr auto attended = std::to_array<std::string_view>({"query", "key", "valu
 Error no_attention_in(const std::vector<std::string>& names) {
   const auto missing = std::ranges::find_if(
       attended, [&](std::string_view name) { return std::ranges::count(names, name) == 0; });
+  const auto is_parameter = [](const std::string& name) {
+    return name.ends_with("in_proj_weight") || name.ends_with("W_q.weight") ||
+           name.ends_with("q_proj.weight") || name.ends_with("q_proj_weight");
+  };
+  if (std::ranges::any_of(names, is_parameter)) {
+    return input_error(
+        translated("this file holds parameters of an attention, not what it attends to"), "",
+        translated("name it in a document, such as {1}",
+                   R"({"attention": "multi_head", "heads": 2, "x": {"file": …}, "parameters": )"
+                   R"({"file": …}})"));
+  }
   return input_error(
       translated("this file of tensors is not a document: it has no tensor \"{1}\"", *missing), "",
       translated("save it with the names query, key and value, as numpy.savez(\"qkv.npz\", "

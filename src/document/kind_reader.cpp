@@ -12,6 +12,7 @@
 #include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/half_number.hpp"
+#include "tensor/operations.hpp"
 
 namespace attn {
 namespace {
@@ -121,12 +122,44 @@ class KindReader {
     note("past_value", parts_.states.past_value);
   }
 
+  // Throws Error(input) for a short row of whole numbers, which are sizes that something is to be
+  // drawn in.
+  static void check_is_no_shape(const Tensor& tensor, const std::string& key) {
+    if (!tensor || is_shape_only(tensor) || tensor.rank() != 1 || tensor.size() > 4) return;
+    const Tensor row = tensor.converted(DType::float64);
+    std::string sizes;
+    for (const double size : row.values<double>()) {
+      if (size < 1 || std::floor(size) != size) return;
+      sizes += (sizes.empty() ? "" : ",") + number_text(size);
+    }
+    throw input_error(
+        translated("{1} {2} is not [L,D] or [B,L,D]", key, text(tensor.shape())), "/" + key,
+        translated("if these are sizes, write {1}", "{\"rand\": [" + sizes + "]}"));
+  }
+
+  // Whether the document says which axes of a tensor are which.
+  bool has_layout(const char* key) const {
+    const JsonValue* const tensor = parts_.find(key);
+    if (tensor == nullptr || !tensor->is(JsonValue::Type::object)) return false;
+    const JsonValue* const steps = tensor->find("view");
+    const bool last = steps != nullptr && steps->is(JsonValue::Type::array) && steps->size() > 0;
+    return tensor->find("layout") ||
+           (last && steps->element(steps->size() - 1).find("layout") != nullptr);
+  }
+
+  // Pages [N,P,H,D] of a tensor whose layout brought it into the order N, H, P, D.
+  static Tensor as_pages(const Tensor& tensor) {
+    return tensor.rank() == 4 ? permuted(tensor, {0, 2, 1, 3}) : tensor;
+  }
+
   // Puts the rows of pages in the place of key and value.
   void read_pages(const Tensor& table, const std::string& at, Tensor& key, Tensor& value) {
     if (!key) {
       throw input_error(translated("\"block_table\" is given without pages of keys"), at,
                         translated("give \"key\" and \"value\" as [N,P,D] or [N,P,H,D]"));
     }
+    if (has_layout("key")) key = as_pages(key);
+    if (value && has_layout("value")) value = as_pages(value);
     PagedKeys& pages = parts_.plan.pages.emplace(table, at, parts_.tensors.sketching());
     const std::size_t rows_of_page = key.rank() > 1 ? key.shape()[1] : 1;
     key = pages.gathered(key, "key", "/key");
@@ -206,6 +239,7 @@ class KindReader {
                         translated("give \"x\" and, where it is needed, \"memory\", or \"query\", "
                                    "\"key\" and \"value\""));
     }
+    check_is_no_shape(x, "x");
     if (!x && !query) {
       throw input_error(translated("there are no hidden states"), "/x",
                         parts_.is(Family::transformer)

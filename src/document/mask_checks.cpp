@@ -234,6 +234,8 @@ class MaskChecks {
     check_padding();
     check_hiding();
     check_alignment();
+    check_alibi();
+    check_valid_queries();
     return std::move(warnings_);
   }
 
@@ -379,6 +381,45 @@ class MaskChecks {
                   name, geometry_.queries, geometry_.keys, geometry_.keys - geometry_.past - 1));
   }
 
+  void check_alibi() {
+    if (!given_.alibi) return;
+    const std::vector<double>& slopes = given_.alibi->slopes;
+    if (std::ranges::any_of(slopes, [](double slope) { return slope < 0; })) {
+      warnings_.push_back(
+          translated("{1} has a negative slope, which favours distant keys: −slope·distance is "
+                     "added, so write it without its sign if near keys are meant",
+                     named("alibi")));
+    }
+    const bool may_hide_later =
+        given_.window || given_.keep || !given_.ends_at.empty() ||
+        std::ranges::any_of(hiding_parts(), [&](const HidingPart* part) {
+          return part->may_be_causal && part->present(given_);
+        });
+    if (given_.alibi->symmetric || may_hide_later || geometry_.queries < 2) return;
+    warnings_.push_back(
+        translated("{1} adds nothing to keys after the query, and the mask hides none of them: "
+                   "write {2} for −slope·|i − j|, as in flash-attention, or add \"causal\": true",
+                   named("alibi"),
+                   slopes.empty() ? "{\"symmetric\": true}"
+                                  : "{\"slopes\": …, \"symmetric\": true}"));
+  }
+
+  // The last of all queries stands at the last valid key, whether it is valid or not.
+  void check_valid_queries() {
+    const Tensor& lens = given_.query_lens;
+    if (!lens || is_shape_only(lens) || given_.align != Alignment::lower_right) return;
+    if (!given_.causal && !given_.window) return;
+    const auto all = lens.values<std::int64_t>();
+    const auto queries = static_cast<std::int64_t>(geometry_.queries);
+    if (std::ranges::all_of(all, [&](std::int64_t n) { return n == queries; })) return;
+    warnings_.push_back(
+        translated("\"align\": \"lower_right\" puts the last of all {1} queries at the last valid "
+                   "key, padding included; kernels with seqused_q put the last valid one there: for "
+                   "these write \"where\": \"j <= i + shift[b]\" in place of causal, with \"tables\": "
+                   "{\"shift\": […]}, valid keys − valid queries of each sample",
+                   queries));
+  }
+
   const ReadMask& given_;
   const Geometry& geometry_;
   std::vector<std::string> warnings_;
@@ -390,7 +431,28 @@ std::vector<std::string> mask_warnings(const ReadMask& given, const Geometry& ge
   return MaskChecks(given, geometry).warnings();
 }
 
+namespace {
+
+// Packed sequences [T,H,D], which are read as T samples of H positions.
+std::vector<std::string> packed_warnings(const Sequences& states) {
+  if (states.query.rank() != 3 || states.past_key) return {};
+  const Shape& query = states.query.shape();
+  const Shape& key = states.key_or_query().shape();
+  const std::size_t tokens = query[0], heads = query[1], width = query[2];
+  const bool of_heads = heads > 1 && (heads == 2 || heads % 4 == 0) && width >= 16 && width % 8 == 0;
+  const bool packed = key.size() == 3 && key[0] == tokens && heads % key[1] == 0;
+  // Samples of so few positions are rarely so many.
+  if (!of_heads || !packed || tokens < 3 * heads) return {};
+  return {translated(
+      "query {1} is read as [B,L,D], {2} samples of {3} positions: if it is [L,H,D], write "
+      "\"layout\": \"LHD\" in query, key and value, and \"layout\": \"BLD\" if it is right",
+      text(query), tokens, heads)};
+}
+
+}  // namespace
+
 std::vector<std::string> layout_warnings(const Sequences& states) {
+  if (states.query.rank() == 3) return packed_warnings(states);
   // A cache says by its own axes which of them grows.
   if (states.query.rank() != 4 || states.past_key) return {};
   const Shape& query = states.query.shape();

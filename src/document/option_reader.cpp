@@ -436,7 +436,8 @@ void check_written(const JsonValue& value, const std::string& place) {
 
 Tables read_tables(const JsonValue& value, const std::string& place, TensorSource& tensors) {
   Tables tables;
-  for (const JsonMember& member : expect_object(value, place).members()) {
+  const std::string help = translated("give each table a name, such as {\"slope\": [0.5, 0.25]}");
+  for (const JsonMember& member : expect_object(value, place, help).members()) {
     const std::string at = pointer_to(place, member.key);
     check_written(member.value, at);
     if (member.value.is(JsonValue::Type::number)) {

@@ -188,6 +188,12 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
     return translated("the file has {1}: give \"prefix\": {2}", in_quotes(*longer),
                       in_quotes(longer->substr(0, longer->size() - ending.size() + 1)));
   }
+  const bool none_begins = std::ranges::none_of(
+      there, [&](const std::string& name) { return name.starts_with(prefix_); });
+  if (!prefix_.empty() && none_begins) {
+    return translated("no name in the file begins with {1}: leave \"prefix\" out, or give another",
+                      in_quotes(prefix_));
+  }
   for (const std::string& name : there) {
     if (name.starts_with(prefix_)) add(name, std::string_view(name).substr(prefix_.size()));
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "document/plan.hpp"
 #include "document/reader.hpp"
 #include "support/errors.hpp"
+#include "support/number_text.hpp"
 #include "support/overloaded.hpp"
 #include "support/translated.hpp"
 
@@ -40,7 +42,9 @@ class PlanAssembly {
           translated("the decoder's self-attention is not causal: every query sees the keys after "
                      "it; \"mask\": {\"causal\": true} hides them"));
     }
-    if (!plan_attentions()) return;
+    const bool planned = plan_attentions();
+    hint_at_layout();
+    if (!planned) return;
     parts_.plan.file_types = parts_.tensors.file_types();
     parts_.plan.read = parts_.tensors.read_elements();
     parts_.plan.made = parts_.tensors.made_elements();
@@ -196,6 +200,7 @@ class PlanAssembly {
       add(mask_warnings(parts_.memory_mask, parts_.plan.attentions[1].geometry));
     if (parts_.encoder())
       add(mask_warnings(parts_.source_mask, parts_.plan.attentions.back().geometry));
+    warn_of_divisor();
     for (const PlannedAttention& attention : parts_.plan.attentions) {
       const bool of_source = parts_.encoder() && !attention.name.in_decoder();
       const ReadMask& mask = of_source                   ? parts_.source_mask
@@ -203,13 +208,47 @@ class PlanAssembly {
                                                          : parts_.mask;
       parts_.plan.rows_beyond += rows_beyond(mask, attention.geometry);
     }
+    add(layout_doubts());
+    for (const std::string& key : parts_.tensors.bits_of_bfloat16()) {
+      parts_.plan.warnings.push_back(translated(
+          "{1} has the type uint16 and looks like the bits of bfloat16 numbers: write the numbers "
+          "with tensor.float().numpy(), or the tensor as bfloat16 into .safetensors or .pt",
+          key));
+    }
+  }
+
+  // Doubts about the axes of tensors that the document does not name.
+  std::vector<std::string> layout_doubts() const {
     const auto is_placed = [&](const char* name) {
       const JsonValue* tensor = parts_.find(name);
       return tensor != nullptr &&
              (tensor->find("layout") || tensor->find("transpose") || tensor->find("view"));
     };
-    if (parts_.is(Family::score) && !is_placed("query") && !is_placed("key"))
-      add(layout_warnings(parts_.states));
+    if (!parts_.is(Family::score) || is_placed("query") || is_placed("key")) return {};
+    return layout_warnings(parts_.states);
+  }
+
+  // Lengths that do not fit may be right, and the axes wrong.
+  void hint_at_layout() {
+    const auto& errors = parts_.problems.errors();
+    const bool lens = std::ranges::any_of(errors, [](const Error& error) {
+      return error.where().starts_with("/valid_lens") ||
+             error.where().starts_with("/mask/cu_seqlens");
+    });
+    if (!lens) return;
+    for (const std::string& doubt : layout_doubts())
+      parts_.problems.add(input_error(doubt, "/query", ""));
+  }
+
+  // A scale that is √d exactly is the number that scores are divided by elsewhere.
+  void warn_of_divisor() {
+    const double scale = parts_.options.scale.value_or(0);
+    const std::size_t width = parts_.plan.attentions.front().geometry.key_width;
+    if (width < 2 || std::abs(scale * scale - static_cast<double>(width)) > 1e-3) return;
+    parts_.plan.warnings.push_back(
+        translated("\"scale\" multiplies the scores, and {1} is √{2}, by which they are usually "
+                   "divided: write {3} for that, or leave it out where it is the default",
+                   number_text(scale), width, number_text(1 / scale)));
   }
 
   // The computation of the parts.

@@ -12,6 +12,7 @@
 #include "io/raw_array.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
+#include "support/printable.hpp"
 #include "tensor/elements.hpp"
 #include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
@@ -219,10 +220,36 @@ TensorFile TensorSource::open(const std::string& name) const {
   return TensorFile::open(path(name), anywhere);
 }
 
+namespace {
+
+// Help for a name that no file has: an address, a home folder, a tensor's name behind that of its
+// file. Empty for any other name.
+std::string help_for_file(const std::string& name) {
+  if (name.find("://") != std::string::npos)
+    return translated("download it first: nothing is fetched");
+  if (name.starts_with("~/"))
+    return translated("write the whole path: ~ stands for no folder in a document");
+  const std::size_t colon = name.rfind(':');
+  const bool of_tensor = colon != std::string::npos && colon + 1 < name.size() &&
+                         name.find('/', colon) == std::string::npos &&
+                         name.substr(0, colon).find('.') != std::string::npos;
+  if (!of_tensor) return "";
+  return translated("write {1}", "{\"file\": " + in_quotes(name.substr(0, colon)) +
+                                     ", \"name\": " + in_quotes(name.substr(colon + 1)) + "}");
+}
+
+}  // namespace
+
 const TensorFile& TensorSource::file(const std::string& name) {
   const auto known = files_.find(name);
   if (known != files_.end()) return known->second;
-  return files_.emplace(name, open(name)).first->second;
+  try {
+    return files_.emplace(name, open(name)).first->second;
+  } catch (const Error& error) {
+    const std::string help = error.kind() == ErrorKind::file ? help_for_file(name) : "";
+    if (help.empty()) throw;
+    throw Error(error.kind(), error.problem(), error.where(), help);
+  }
 }
 
 std::shared_ptr<const MappedFile> TensorSource::bytes(const std::string& name) {
@@ -277,6 +304,19 @@ void check_stored_type(const JsonValue& value, const std::string& stored,
       translated("leave it out: \"dtype\" at the top of the document says what is computed in"));
 }
 
+// Whether whole numbers are the bits of bfloat16 numbers of usual sizes, from 2⁻³² to 2³².
+bool look_like_bfloat16(const Tensor& tensor) {
+  const Tensor numbers = tensor.converted(DType::float64);
+  std::size_t usual = 0, others = 0;
+  for (const double number : numbers.values<double>()) {
+    const unsigned exponent = static_cast<unsigned>(number) >> 7U & 0xFFU;
+    constexpr unsigned one = 127, reach = 32;
+    if (number == 0) continue;
+    ++(exponent + reach >= one && exponent <= one + reach ? usual : others);
+  }
+  return usual > 0 && others * 20 <= usual;
+}
+
 }  // namespace
 
 Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer,
@@ -293,7 +333,12 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   const auto open = [&](const std::string& name, const std::string& tensor) {
     stored = file(name).stored_type(tensor);
     note_type(stored, dtype, pointer);
-    return file(name).read(tensor);
+    Tensor found = file(name).read(tensor);
+    const bool at_top = pointer.rfind('/') == 0;
+    if (at_top && stored == "uint16" && look_like_bfloat16(found) &&
+        std::ranges::count(bits_of_bfloat16_, pointer.substr(1)) == 0)
+      bits_of_bfloat16_.push_back(pointer.substr(1));
+    return found;
   };
   return once(
       pointer, pointer,

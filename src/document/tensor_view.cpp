@@ -13,6 +13,7 @@
 #include "io/json_value.hpp"
 #include "io/raw_array.hpp"
 #include "support/errors.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -218,6 +219,24 @@ std::vector<TensorView> steps_in(const JsonValue& list, const std::string& at) {
 
 }  // namespace
 
+namespace {
+
+// Help for a slice that is a list: its elements as one text.
+std::string help_for_slice(const JsonValue& slice) {
+  if (!slice.is(JsonValue::Type::array)) return "";
+  std::string text;
+  for (std::size_t i = 0; i < slice.size(); ++i) {
+    const JsonValue& element = slice.element(i);
+    if (!element.is(JsonValue::Type::string) && !element.is_integer())
+      return translated("write {1}", "\"0, :, 2:4\"");
+    text += (text.empty() ? "" : ", ") + (element.is_integer() ? std::to_string(element.integer())
+                                                               : element.string());
+  }
+  return translated("write {1}", in_quotes(text));
+}
+
+}  // namespace
+
 std::span<const Field> view_fields() noexcept {
   return fields;
 }
@@ -238,7 +257,8 @@ TensorView take_view(JsonValue& object, const std::string& pointer) {
   }
   if (const JsonValue* steps = find("view")) view.steps = steps_in(*steps, at("view"));
   if (const JsonValue* index = find("index")) view.index = numbers_in(*index, at("index"), 0);
-  if (const JsonValue* slice = find("slice")) view.slice = expect_string(*slice, at("slice"));
+  if (const JsonValue* slice = find("slice"))
+    view.slice = expect_string(*slice, at("slice"), help_for_slice(*slice));
   if (const JsonValue* sizes = find("reshape")) view.reshape = sizes_in(*sizes, at("reshape"));
   if (const JsonValue* order = find("transpose")) {
     if (order->is(JsonValue::Type::boolean)) {

@@ -205,8 +205,9 @@ Error not_a_tensor(const OtherMember& other) {
 Error no_tensors(std::span<const OtherMember> others) {
   return input_error(
       translated("the file holds no tensor that can be read: {1}", others_text(others)), "",
-      translated("save maps as arrays of numbers of a usual type, such as tensor.float() has, and "
-                 "those of an object with torch.save(vars(object), file)"));
+      translated("save maps as arrays of numbers of a usual type, such as tensor.float() has, "
+                 "those of an object with torch.save(vars(object), file), and the parameters of a "
+                 "module with torch.save(module.state_dict(), file)"));
 }
 
 std::vector<std::vector<std::string>> texts_of_list(std::string_view text) {

@@ -234,10 +234,13 @@ Tensor read_flat(const JsonValue& value, DType dtype, const std::string& pointer
   }
   const std::size_t count = element_count(shape);
   if (data.size() != count) {
+    const bool nested = data.size() > 0 && data.element(0).is(JsonValue::Type::array);
     throw input_error(
         translated("the shape {1} takes {2}, but there {3}{4}", text(shape), counted(count, 0),
                    data.size() == 1 ? translated("is ") : translated("are "), data.size()),
-        data_pointer, translated("make the product of the sizes equal to the number of elements"));
+        data_pointer,
+        nested ? translated("write nested arrays alone, without \"shape\" and \"data\"")
+               : translated("make the product of the sizes equal to the number of elements"));
   }
   return read_elements(data, dtype, {count}, data_pointer).reshaped(std::move(shape));
 }
@@ -293,6 +296,32 @@ Tensor read_reference(const JsonValue& value, const std::string& pointer, const 
 
 }  // namespace
 
+namespace {
+
+// Help for a text in place of a tensor: a number in quotes, or a call such as "torch.rand(2, 5)"
+// of a function that documents have a word for. Empty for any other text.
+std::string meant_by(const std::string& text) {
+  double number = 0;
+  if (parse_number(text, number) && std::isfinite(number))
+    return translated("write it without quotes: {1}", text);
+  const std::size_t opened = text.find('('), closed = text.rfind(')');
+  if (opened == std::string::npos || closed == std::string::npos || closed < opened) return "";
+  const std::string_view call = std::string_view(text).substr(0, opened);
+  const std::string_view name = call.substr(call.rfind('.') + 1);  // npos + 1 = 0
+  constexpr std::string_view known[]{"rand", "randn", "zeros", "ones"};
+  if (std::ranges::find(known, name) == std::end(known)) return "";
+  std::string sizes;
+  for (std::size_t at = opened + 1; at < closed; ++at) {
+    const char c = text[at];
+    if (c == ' ' || c == '(' || c == ')' || c == '[' || c == ']') continue;
+    if (c != ',' && (c < '0' || c > '9')) return "";
+    sizes += c;
+  }
+  return translated("write {1}", "{\"" + std::string(name) + "\": [" + sizes + "]}");
+}
+
+}  // namespace
+
 bool looks_like_tensor(const JsonValue& value) {
   if (value.is(JsonValue::Type::object)) {
     const JsonValue* data = value.find("data");
@@ -322,6 +351,9 @@ Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& 
   if (value.find("shape") != nullptr || value.find("data") != nullptr) {
     return read_flat(value, dtype, pointer);
   }
+  const std::string meant = value.is(JsonValue::Type::string) ? meant_by(value.string()) : "";
+  if (!meant.empty())
+    throw input_error(translated("{1} is not a tensor", described(value)), pointer, meant);
   // A string with an extension is likely a file's name.
   const bool names_file = value.is(JsonValue::Type::string) &&
                           value.string().find_last_of('.') != std::string::npos &&

@@ -336,6 +336,8 @@ RawArray npy_array(std::span<const std::byte> bytes, std::shared_ptr<const void>
         content.type.code == "V" ? translated("save its fields as arrays of their own")
         : content.type.code.ends_with('O')
             ? translated("save each array in it alone, with numpy.savez(\"maps.npz\", a=…, b=…)")
+        : content.type.code.find('c') != std::string::npos
+            ? translated("save array.real, array.imag or abs(array)")
         : content.type.holds_texts()
             ? translated("texts may be labels: save them one per line, for MapRequest::labels")
             : translated("convert it first, for example with array.astype(numpy.float32)"));

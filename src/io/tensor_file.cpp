@@ -85,6 +85,8 @@ constexpr auto other_formats = std::to_array<Signature>({
     {"\xFF\xFE", to_translate("a text in UTF-16: save it as UTF-8")},
     {"\xFE\xFF", to_translate("a text in UTF-16: save it as UTF-8")},
     {"MATLAB", to_translate("a MATLAB file")},
+    {"PAR1", to_translate("a Parquet file")},
+    {"tensor(", to_translate("a printed tensor: save it with torch.save(tensor, \"maps.pt\")")},
     {"version https://git-lfs", to_translate("a pointer of Git LFS: run git lfs pull")},
     {"<!DOCTYPE", to_translate("a web page: the download failed")},
     {"<html", to_translate("a web page: the download failed")},

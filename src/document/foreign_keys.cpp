@@ -1,0 +1,411 @@
+#include "document/foreign_keys.hpp"
+
+#include <span>
+#include <utility>
+
+#include "attn/spec.hpp"
+
+#include "document/fields.hpp"
+#include "support/printable.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::string_view write_causal = to_translate("write \"mask\": {\"causal\": true}");
+constexpr std::string_view write_mask = to_translate(
+    "write \"mask\": {\"keep\": …} of 1 where a key is seen, [B,Lk] or [B,Lq,Lk], {\"allow\": …} "
+    "likewise for the weights' shape, {\"block\": …} of 1 where it is not, or {\"bias\": …} of "
+    "numbers that are added to the scores");
+constexpr std::string_view write_padding = to_translate(
+    "write \"valid_lens\", the number of valid keys of each sample, or \"mask\": {\"padding\": …}");
+constexpr std::string_view write_heads = to_translate("write \"heads\"");
+constexpr std::string_view write_kv_heads = to_translate("write \"kv_heads\"");
+constexpr std::string_view write_feed_forward = to_translate("write \"feed_forward\"");
+constexpr std::string_view write_layers = to_translate("write \"layers\"");
+constexpr std::string_view write_width =
+    to_translate("leave it out: the widths follow from the tensors");
+constexpr std::string_view write_softmax =
+    to_translate("leave it out: weights are a softmax of the scores");
+constexpr std::string_view write_query = to_translate("write \"query\"");
+constexpr std::string_view write_key = to_translate("write \"key\"");
+constexpr std::string_view write_value = to_translate("write \"value\"");
+constexpr std::string_view write_states = to_translate("write \"x\"");
+constexpr std::string_view write_kind = to_translate("write \"attention\"");
+constexpr std::string_view write_ids = to_translate("write \"token_ids\"");
+constexpr std::string_view write_dropout =
+    to_translate("write \"dropout\": {\"p\": …, \"training\": true}");
+constexpr std::string_view write_window = to_translate("write \"mask\": {\"window\": …}");
+constexpr std::string_view write_eps = to_translate("write \"eps\"");
+constexpr std::string_view write_scale =
+    to_translate("write \"scale\", which multiplies the scores");
+constexpr std::string_view write_softcap = to_translate("write \"softcap\"");
+constexpr std::string_view write_rotary = to_translate("write \"rotary\": {\"theta\": …}");
+constexpr std::string_view write_pre_norm = to_translate("write \"norm\": \"pre\" or \"post\"");
+constexpr std::string_view write_memory = to_translate("write \"memory\"");
+constexpr std::string_view write_parameters = to_translate("write \"parameters\"");
+constexpr std::string_view write_alibi = to_translate("write \"mask\": {\"alibi\": true}");
+constexpr std::string_view write_documents = to_translate(
+    "write \"mask\": {\"cu_seqlens\": …}, or {\"documents\": …} with a number per token");
+constexpr std::string_view write_positions = to_translate("write \"rotary\": {\"positions\": …}");
+constexpr std::string_view write_seed = to_translate("write \"seed\"");
+constexpr std::string_view write_labels =
+    to_translate("write \"labels\": {\"query\": […], \"key\": […]}");
+constexpr std::string_view write_batch_first =
+    to_translate("leave it out: the first axis of a tensor is the sample");
+constexpr std::string_view give_flag = to_translate("leave it out: it is a flag of attn-cli run");
+constexpr std::string_view write_slopes =
+    to_translate("write \"mask\": {\"alibi\": {\"slopes\": …}}");
+constexpr std::string_view write_valid_lens = to_translate("write \"valid_lens\"");
+constexpr std::string_view write_sinks = to_translate("write \"sinks\", one number per head");
+constexpr std::string_view write_gradient = to_translate("write \"gradient\": {\"output\": …}");
+constexpr std::string_view write_memory_padding = to_translate(
+    "write \"memory_valid_lens\", the number of valid keys of each sample, or \"memory_mask\": "
+    "{\"padding\": …}");
+constexpr std::string_view write_past = to_translate("write \"past_key\" and \"past_value\"");
+constexpr std::string_view write_head_norms =
+    to_translate("write \"query_norm\" and \"key_norm\", each {\"weight\": …, \"kind\": \"rms\"}");
+constexpr std::string_view lengths_follow =
+    to_translate("leave it out: the lengths follow from the tensors");
+constexpr std::string_view heads_follow = to_translate(
+    "leave it out: query heads share key heads wherever there are fewer of these");
+constexpr std::string_view no_device =
+    to_translate("leave it out: attention is computed on the processor");
+constexpr std::string_view write_score =
+    to_translate("write \"score\", an expression such as \"s - 0.1 * abs(i - j)\"");
+constexpr std::string_view write_where =
+    to_translate("write \"mask\": {\"where\": \"j <= i\"}, an expression that is true where a key is "
+                 "seen");
+constexpr std::string_view write_model = to_translate("write \"model\"");
+constexpr std::string_view write_linear =
+    to_translate("write \"linear_attention\": {\"decay\": …}");
+constexpr std::string_view write_weights = to_translate("write \"weights\": true or false");
+
+// Names in PyTorch, Keras, JAX, Hugging Face's configurations, ONNX and flash-attention.
+constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
+    {"causal", write_causal},
+    {"is_causal", write_causal},
+    {"use_causal_mask", write_causal},
+    {"causal_mask", write_causal},
+    {"masked", write_causal},
+    {"alibi", write_alibi},
+    {"alibi_slopes", write_slopes},
+    {"tgt", write_states},
+    {"tgt_is_causal", write_causal},
+    {"tgt_key_padding_mask", write_padding},
+    {"memory_key_padding_mask", write_memory_padding},
+    {"context_lens", write_valid_lens},
+    {"seqused_k", write_valid_lens},
+    {"cache_seqlens", write_valid_lens},
+    {"cu_seqlens_k", write_documents},
+    {"max_seqlen", lengths_follow},
+    {"max_seqlen_q", lengths_follow},
+    {"max_seqlen_k", lengths_follow},
+    {"enable_gqa", heads_follow},
+    {"device", no_device},
+    {"s_aux", write_sinks},
+    {"sink", write_sinks},
+    {"attention_sinks", write_sinks},
+    {"dout", write_gradient},
+    {"grad_output", write_gradient},
+    {"grad_out", write_gradient},
+    {"gradient.output", write_gradient},
+    {"past_key_values", write_past},
+    {"past_key_value", write_past},
+    {"qk_norm", write_head_norms},
+    {"score_mod", write_score},
+    {"mask_mod", write_where},
+    {"decay", write_linear},
+    {"sentence", write_labels},
+    {"model_name", write_model},
+    {"model_id", write_model},
+    {"model_path", write_model},
+    {"cu_seqlens", write_documents},
+    {"cu_seqlens_q", write_documents},
+    {"segment_ids", write_documents},
+    {"documents", write_documents},
+    {"document_ids", write_documents},
+    {"window", write_window},
+    {"window_size", write_window},
+    {"sliding_window", write_window},
+    {"attn_mask", write_mask},
+    {"attn_bias", write_mask},
+    {"attention_bias", write_mask},
+    {"src_mask", write_mask},
+    {"tgt_mask", write_mask},
+    {"bias", write_mask},
+    {"key_padding_mask", write_padding},
+    {"src_key_padding_mask", write_padding},
+    {"padding_mask", write_padding},
+    {"seq_lens", write_padding},
+    {"lengths", write_padding},
+    {"position_bias", write_mask},
+    {"h", write_heads},
+    {"num_heads", write_heads},
+    {"n_heads", write_heads},
+    {"n_head", write_heads},
+    {"nhead", write_heads},
+    {"nheads", write_heads},
+    {"num_attention_heads", write_heads},
+    {"q_num_heads", write_heads},
+    {"num_kv_heads", write_kv_heads},
+    {"n_kv_heads", write_kv_heads},
+    {"kv_num_heads", write_kv_heads},
+    {"num_key_value_heads", write_kv_heads},
+    {"d_ff", write_feed_forward},
+    {"ffn_dim", write_feed_forward},
+    {"ff_dim", write_feed_forward},
+    {"dim_feedforward", write_feed_forward},
+    {"intermediate_size", write_feed_forward},
+    {"num_layers", write_layers},
+    {"n_layers", write_layers},
+    {"n_layer", write_layers},
+    {"num_hidden_layers", write_layers},
+    {"embed_dim", write_width},
+    {"d_model", write_width},
+    {"dim", write_width},
+    {"d_head", write_width},
+    {"embed_size", write_width},
+    {"embedding_dim", write_width},
+    {"softmax", write_softmax},
+    {"normalize", write_softmax},
+    {"d_k", write_width},
+    {"d_v", write_width},
+    {"head_dim", write_width},
+    {"hidden_size", write_width},
+    {"key_dim", write_width},
+    {"q", write_query},
+    {"Q", write_query},
+    {"queries", write_query},
+    {"k", write_key},
+    {"K", write_key},
+    {"keys", write_key},
+    {"v", write_value},
+    {"V", write_value},
+    {"values", write_value},
+    {"X", write_states},
+    {"input", write_states},
+    {"inputs", write_states},
+    {"src", write_states},
+    {"hidden_states", write_states},
+    {"embeddings", write_states},
+    {"encoder_hidden_states", write_memory},
+    {"encoder_output", write_memory},
+    {"encoder_outputs", write_memory},
+    {"context", write_memory},
+    {"enc", write_memory},
+    {"type", write_kind},
+    {"kind", write_kind},
+    {"attention_type", write_kind},
+    {"attn", write_kind},
+    {"input_ids", write_ids},
+    {"dropout_p", write_dropout},
+    {"attn_dropout", write_dropout},
+    {"attention_dropout", write_dropout},
+    {"layer_norm_eps", write_eps},
+    {"norm_eps", write_eps},
+    {"rms_norm_eps", write_eps},
+    {"softmax_scale", write_scale},
+    {"temperature", write_scale},
+    {"scaling", write_scale},
+    {"scale_factor", write_scale},
+    {"sm_scale", write_scale},
+    {"logits_soft_cap", write_softcap},
+    {"logit_softcapping", write_softcap},
+    {"attn_logit_softcapping", write_softcap},
+    {"rope", write_rotary},
+    {"rope_theta", write_rotary},
+    {"rotary_base", write_rotary},
+    {"position_ids", write_positions},
+    {"positions", write_positions},
+    {"norm_first", write_pre_norm},
+    {"state_dict", write_parameters},
+    {"params", write_parameters},
+    {"W_q", write_parameters},
+    {"W_k", write_parameters},
+    {"W_v", write_parameters},
+    {"W_o", write_parameters},
+    {"Wq", write_parameters},
+    {"Wk", write_parameters},
+    {"Wv", write_parameters},
+    {"Wo", write_parameters},
+    {"in_proj_weight", write_parameters},
+    {"random_state", write_seed},
+    {"manual_seed", write_seed},
+    {"random_seed", write_seed},
+    {"words", write_labels},
+    {"label", write_labels},
+    {"names", write_labels},
+    {"batch_first", write_batch_first},
+    {"out", give_flag},
+    {"output", give_flag},
+    {"plots", give_flag},
+    {"cmap", give_flag},
+    {"format", give_flag},
+    {"figsize", give_flag},
+    {"dpi", give_flag},
+    {"need_weights", write_weights},
+    {"output_attentions", write_weights},
+    {"return_attention_scores", write_weights},
+};
+
+// Keys whose meaning depends on the kind of attention, which comes first.
+struct KeyOfKind {
+  Kind kind;
+  std::string_view name, instead;
+};
+constexpr std::string_view over_keys =
+    to_translate("leave it out: the softmax goes over the keys, the last axis of \"scores\"; for "
+                 "another write \"scores\": {\"data\": …, \"shape\": …, \"transpose\": true}");
+constexpr KeyOfKind keys_of_kinds[]{
+    {Kind::softmax, "dim", over_keys},
+    {Kind::softmax, "axis", over_keys},
+    {Kind::transformer, "src", write_memory},
+    {Kind::transformer, "src_mask", to_translate("write \"source_mask\"")},
+    {Kind::transformer, "src_is_causal", to_translate("write \"source_mask\": {\"causal\": true}")},
+    {Kind::transformer, "src_key_padding_mask",
+     to_translate("write \"source_valid_lens\", the number of valid keys of each sample, or "
+                  "\"source_mask\": {\"padding\": …}")},
+    {Kind::transformer, "memory_is_causal",
+     to_translate("write \"memory_mask\": {\"causal\": true}")},
+    {Kind::decoder_layer, "memory_is_causal",
+     to_translate("write \"memory_mask\": {\"causal\": true}")},
+};
+
+// Keys of objects within a document, with the key of the object.
+constexpr std::pair<std::string_view, std::string_view> inner_keys[]{
+    {"init", "parameters"},
+    {"hidden", "parameters"},
+    {"W", "parameters"},
+    {"w_v", "parameters"},
+    {"W_gate", "parameters"},
+    {"align", "mask"},
+    {"allow", "mask"},
+    {"block", "mask"},
+    {"chunk", "mask"},
+    {"dilation", "mask"},
+    {"fill", "mask"},
+    {"global", "mask"},
+    {"keep", "mask"},
+    {"padding", "mask"},
+    {"prefix", "mask"},
+    {"where", "mask"},
+    {"theta", "rotary"},
+    {"buckets", "relative_bias"},
+    {"max_distance", "relative_bias"},
+    {"bidirectional", "relative_bias"},
+    {"dimension", "embedding"},
+    {"vocabulary", "embedding"},
+};
+
+// Keys of other libraries in an object of a document, by the object's own key; an empty one stands
+// for any object, a "*" for any key.
+struct MemberOfOthers {
+  std::string_view outer, name, instead;
+};
+constexpr std::string_view write_kind_of_mask =
+    to_translate("write what hides keys as a key of its own, such as {\"causal\": true}");
+constexpr std::string_view write_global =
+    to_translate("write \"global\": [0], the positions of these tokens");
+constexpr std::string_view write_rotated_width =
+    to_translate("write \"width\", the number of components that are rotated");
+constexpr std::string_view write_dimension = to_translate("write \"dimension\"");
+constexpr std::string_view write_vocabulary =
+    to_translate("write \"vocabulary\", a list of tokens or {\"file\": …}");
+constexpr std::string_view plain_normal =
+    to_translate("leave it out: \"randn\" has the mean 0 and the standard deviation 1; other "
+                 "numbers come from a file, {\"file\": …}");
+constexpr MemberOfOthers members_of_others[]{
+    {"mask", "type", write_kind_of_mask},
+    {"mask", "kind", write_kind_of_mask},
+    {"mask", "sink_tokens", write_global},
+    {"mask", "num_sink_tokens", write_global},
+    {"mask", "sinks", to_translate("write \"global\": [0] for tokens that all queries see; learned "
+                                   "logits are \"sinks\" at the top of the document")},
+    {"mask", "diagonal", to_translate("write \"where\": \"j <= i + 1\" for the diagonal 1")},
+    {"rotary", "dim", write_rotated_width},
+    {"rotary", "rotary_dim", write_rotated_width},
+    {"rotary", "partial_rotary_factor", write_rotated_width},
+    {"embedding", "vocab_size", write_vocabulary},
+    {"embedding", "num_embeddings", write_vocabulary},
+    {"embedding", "hidden_size", write_dimension},
+    {"embedding", "embedding_dim", write_dimension},
+    {"embedding", "d_model", write_dimension},
+    {"embedding", "dim", write_dimension},
+    {"embedding", "padding_idx", to_translate("write \"pad\", a token")},
+    {"vocabulary", "*", to_translate("write the tokens as a list, in the order of their ids")},
+    {"", "randint", to_translate("there are no random integers: write the numbers, or give a file")},
+    {"", "mean", plain_normal},
+    {"", "std", plain_normal},
+    {"", "eye", to_translate("write the rows, such as [[1,0],[0,1]]")},
+};
+
+// The kind that the document names; none of several, or of an unknown one.
+const KindInfo* kind_in(const JsonValue& root) {
+  const JsonValue* const kind = root.find("attention");
+  if (kind == nullptr || !kind->is(JsonValue::Type::string)) return nullptr;
+  return find_kind(kind->string());
+}
+
+// Whether the value is the name of a causal mask, such as "LowerTriangularMask".
+bool names_causal_mask(const JsonValue& value) {
+  if (!value.is(JsonValue::Type::string)) return false;
+  const std::string& text = value.string();
+  return text.find("riangular") != std::string::npos || text.find("ausal") != std::string::npos;
+}
+
+std::string_view instead_of(std::string_view name) {
+  for (const auto& [foreign, instead] : foreign_keys) {
+    if (foreign == name) return instead;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string help_for_foreign_key(const JsonValue& root, std::string_view name) {
+  if (const KindInfo* const kind = kind_in(root)) {
+    for (const KeyOfKind& row : keys_of_kinds) {
+      if (row.kind == kind->kind && row.name == name) return translated(row.instead);
+    }
+  }
+  if (const std::string_view instead = instead_of(name); !instead.empty()) {
+    const JsonValue* const value = root.find(name);
+    const bool causal = instead == write_mask && value != nullptr && names_causal_mask(*value);
+    return translated(causal ? write_causal : instead);
+  }
+  for (const auto& [inner, outer] : inner_keys) {
+    if (inner == name)
+      return translated("write {1}", in_quotes(outer) + ": {" + in_quotes(inner) + ": …}");
+  }
+  return "";
+}
+
+std::string help_for_foreign_member(std::string_view outer, std::string_view name) {
+  for (const MemberOfOthers& row : members_of_others) {
+    const bool of_mask = row.outer == "mask" && outer.ends_with("_mask");
+    const bool there = row.outer.empty() || row.outer == outer || of_mask;
+    if (there && (row.name == name || row.name == "*")) return translated(row.instead);
+  }
+  return "";
+}
+
+std::string help_for_foreign_kind(std::string_view name) {
+  for (const std::string_view shared : {"gqa", "grouped_query", "grouped_query_attention"}) {
+    if (name == shared)
+      return translated("write \"scaled_dot_product\", whose query heads share key heads where there "
+                        "are fewer of these, or \"multi_head\" with \"kv_heads\"");
+  }
+  if (name != "linear_attention" && name != "linear") return "";
+  return translated("write \"scaled_dot_product\", and \"linear_attention\": {} beside it");
+}
+
+bool is_foreign_kind(std::string_view name) {
+  return instead_of(name) == write_kind;
+}
+
+bool is_foreign_model(std::string_view name) {
+  return instead_of(name) == write_model;
+}
+
+}  // namespace attn
