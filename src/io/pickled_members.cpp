@@ -114,7 +114,11 @@ class MemberWalk {
     });
     if (unlisted.size() == sequence.items.size()) return false;
     for (const std::size_t i : unlisted) {
-      if (!add_unlisted(path.with(std::to_string(i)), sequence.items[i])) break;
+      // Among tensors, None is a layer that is missing.
+      const bool lacks = value(sequence.items[i]).kind == Kind::none;
+      const ValuePath place = path.with(std::to_string(i));
+      if (!(lacks ? add_other(place, translated("None")) : add_unlisted(place, sequence.items[i])))
+        break;
     }
     return true;
   }

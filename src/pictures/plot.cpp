@@ -121,6 +121,35 @@ std::optional<std::string> unread_text(const ResultReader& file, const Attention
   return translated("not read: {1}", others_text(others));
 }
 
+// Says which list of names fits neither axis of the map, where no list does.
+std::optional<std::string> unfit_names(const ResultReader& file, const AttentionMap& map) {
+  if (!map.is_map() || !map.numbers || map.numbers.rank() < 2) return std::nullopt;
+  if (!map.labels.query.empty() || !map.labels.key.empty()) return std::nullopt;
+  const Shape& shape = map.numbers.shape();
+  const std::size_t queries = shape[shape.size() - 2], keys = shape.back();
+  for (const OtherMember& other : file.others()) {
+    if (!other.texts) continue;
+    const std::vector<std::vector<std::string>> texts = other.texts();
+    if (texts.size() != 1 || texts[0].size() < 2) continue;
+    const std::size_t names = texts[0].size();
+    if (names == queries || names == keys) continue;
+    return translated("no names are drawn: {1} has {2} of them, for {3} queries and {4} keys",
+                      in_quotes(other.name), names, queries, keys);
+  }
+  return std::nullopt;
+}
+
+// Says which members of a list of maps are None.
+std::optional<std::string> missing_maps(const ResultReader& file) {
+  std::string names;
+  for (const OtherMember& other : file.others()) {
+    if (other.plain || other.texts || other.reason != translated("None")) continue;
+    names += (names.empty() ? "" : ", ") + in_quotes(other.name);
+  }
+  if (names.empty()) return std::nullopt;
+  return translated("not drawn, as they are None: {1}", names);
+}
+
 // Picture under maps of so many keys: the request's, or the file's own; absent if there is none.
 std::optional<SeenPicture> picture_of_maps(const PlotRequest& request, ResultReader& file,
                                            const FileAccess& access, std::size_t keys) {
@@ -392,9 +421,11 @@ Drawing read_drawing(const PlotRequest& request, const FileAccess& access,
   if (several) one.maps.others.clear();
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];
-    std::vector<std::string> own =
-        read_maps(one, std::make_shared<ResultReader>(one.input, access), access, drawing);
+    const auto file = std::make_shared<ResultReader>(one.input, access);
+    std::vector<std::string> own = read_maps(one, file, access, drawing);
     const DrawnMap& drawn = drawing.of.back();
+    if (auto unfit = unfit_names(*file, drawn.map)) own.push_back(std::move(*unfit));
+    if (auto missing = missing_maps(*file)) own.push_back(std::move(*missing));
     try {
       if (several) add_choice_warnings(drawn, drawing, kind, own);
     } catch (const Error& error) {
