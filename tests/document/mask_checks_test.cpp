@@ -230,6 +230,68 @@ TEST_CASE("queries and keys with more heads than positions are told how they are
             .warnings.empty());
 }
 
+TEST_CASE("packed queries [T,H,D] are told how they are read") {
+  const auto packed = [](const std::string& sizes) {
+    return plan_of(R"({"attention": "scaled_dot_product", "query": {"ones": )" + sizes + "}}")
+        .warnings;
+  };
+  CHECK(packed("[24,4,16]") ==
+        Warnings{"query [24,4,16] is read as [B,L,D], 24 samples of 4 positions: if it is [L,H,D], "
+                 "write \"layout\": \"LHD\" in query, key and value, and \"layout\": \"BLD\" if it "
+                 "is right"});
+  CHECK(packed(R"([24,4,16], "layout": "BLD")").empty());
+  CHECK(packed("[8,4,16]").empty());
+  CHECK(packed("[24,5,16]").empty());
+  CHECK(packed("[24,4,3]").empty());
+  // Lengths that do not fit say it too.
+  CHECK(error_from([] {
+          plan_of(R"({"attention": "scaled_dot_product", "query": {"ones": [2,24,3,16]},
+                      "valid_lens": [24, 20]})");
+        }).find("query [2,24,3,16] is read as [B,H,L,D], 24 heads of 3 positions") !=
+        std::string::npos);
+}
+
+TEST_CASE("biases by distance that miss later keys, or favour distant ones, are told") {
+  CHECK(warned(1, 2, 3, 3, R"("mask": {"alibi": true})") ==
+        Warnings{"mask.alibi adds nothing to keys after the query, and the mask hides none of "
+                 "them: write {\"symmetric\": true} for −slope·|i − j|, as in flash-attention, or "
+                 "add \"causal\": true"});
+  CHECK(warned(1, 2, 3, 3, R"("mask": {"alibi": {"symmetric": true}})").empty());
+  CHECK(warned(1, 2, 3, 3, R"("mask": {"alibi": true, "causal": true})").empty());
+  CHECK(warned(1, 2, 3, 3, R"("mask": {"alibi": [-0.5, 0.25], "causal": true})") ==
+        Warnings{"mask.alibi has a negative slope, which favours distant keys: −slope·distance is "
+                 "added, so write it without its sign if near keys are meant"});
+}
+
+TEST_CASE("a scale that is the usual divisor is told") {
+  const std::string query = R"({"attention": "scaled_dot_product", "query": {"ones": [3,64]},)";
+  CHECK(plan_of(query + R"("scale": 8})").warnings ==
+        Warnings{"\"scale\" multiplies the scores, and 8 is √64, by which they are usually divided: "
+                 "write 0.125 for that, or leave it out where it is the default"});
+  CHECK(plan_of(query + R"("scale": 0.125})").warnings.empty());
+  CHECK(plan_of(query + R"("scale": 1})").warnings.empty());
+}
+
+TEST_CASE("padded queries that are aligned at the end are told how kernels place them") {
+  const std::string lens = R"("valid_lens": {"query": [3, 4], "key": [5, 5]}, "mask": )";
+  CHECK(warned(2, 0, 4, 5, lens + R"({"causal": true, "align": "lower_right"})") ==
+        Warnings{"\"align\": \"lower_right\" puts the last of all 4 queries at the last valid key, "
+                 "padding included; kernels with seqused_q put the last valid one there: for these "
+                 "write \"where\": \"j <= i + shift[b]\" in place of causal, with \"tables\": "
+                 "{\"shift\": […]}, valid keys − valid queries of each sample"});
+  CHECK(warned(2, 0, 4, 5, R"("valid_lens": {"query": [4, 4], "key": [5, 5]}, "mask": )"
+                           R"({"causal": true, "align": "lower_right"})")
+            .empty());
+  // What it says to write puts the last valid query at the last valid key.
+  const attn::Plan shifted =
+      planned(2, 0, 4, 5, R"("valid_lens": {"query": [3, 4], "key": [5, 5]},
+          "mask": {"where": "j <= i + shift[b]"}, "tables": {"shift": [2, 1]})");
+  const attn::Tensor seen = weights(shifted);
+  CHECK(seen.at({0, 2, 4}) > 0);
+  CHECK(seen.at({0, 1, 4}) == 0);
+  CHECK(seen.at({1, 3, 4}) > 0);
+}
+
 TEST_CASE("sequences of queries and keys apart are seen each by its own, aligned by themselves") {
   const std::string ends = R"("cu_seqlens": {"query": [0,2,2,3], "key": [0,3,4,6]})";
   const auto seen = [&](const std::string& more) {

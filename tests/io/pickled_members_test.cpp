@@ -96,8 +96,8 @@ TEST_CASE("a file of attentions that were not computed says how they are") {
       "attentions if it is loaded with attn_implementation=\"eager\"\n  where: " +
           pickles +
           "without_attentions.pt\n  help:  save maps as arrays of numbers of a usual type, such as "
-          "tensor.float() has, and "
-          "those of an object with torch.save(vars(object), file)");
+          "tensor.float() has, those of an object with torch.save(vars(object), file), and the "
+          "parameters of a module with torch.save(module.state_dict(), file)");
 }
 
 TEST_CASE("sparse tensors are read with their zeros, and values at one place are added") {

@@ -41,6 +41,16 @@ TEST_CASE("a block table gives the rows that gathering by hand gives") {
       "value":[[[[3,0],[4,0],[1,0],[2,0],[3,0],[4,0]],[[9,1],[6,1],[7,1],[8,1],[9,1],[6,1]]]]})");
 }
 
+TEST_CASE("letters of a layout say which axes of pages are which") {
+  // Two pages of three rows and two heads, in either order of these.
+  const std::string query = R"({"attention":"sdpa","seed":1,"query":[[[[1,2]],[[0,1]]]],)";
+  const std::string table = R"(,"block_table":[1,0]})";
+  const std::string pages = R"("key":{"arange":24,"shape":[2,3,2,2])";
+  check_same(query + pages + R"(,"layout":"BLHD"})" + table, query + pages + "}" + table);
+  check_same(query + pages + R"(,"view":[{"transpose":[0,2,1,3]},{"layout":"BHLD"}]})" + table,
+             query + pages + "}" + table);
+}
+
 TEST_CASE("rows of absent pages are zeros, and padding behind the past") {
   // A finite fill makes unseen values take part.
   const std::string query = R"({"attention":"sdpa","query":[[[1,2],[3,-1]]],)";
