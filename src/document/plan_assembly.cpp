@@ -23,6 +23,20 @@
 namespace attn {
 namespace {
 
+// Whether whole numbers are the bits of bfloat16 numbers of usual sizes, from 2⁻³² to 2³².
+bool look_like_bfloat16(const Tensor& tensor) {
+  if (!tensor || is_shape_only(tensor)) return false;
+  const Tensor numbers = tensor.converted(DType::float64);
+  std::size_t usual = 0, others = 0;
+  for (const double number : numbers.values<double>()) {
+    const unsigned exponent = static_cast<unsigned>(number) >> 7U & 0xFFU;
+    constexpr unsigned one = 127, reach = 32;
+    if (number == 0) continue;
+    ++(exponent + reach >= one && exponent <= one + reach ? usual : others);
+  }
+  return usual > 0 && others * 20 <= usual;
+}
+
 class PlanAssembly {
  public:
   explicit PlanAssembly(DocumentParts& parts) : parts_(parts) {}
@@ -209,12 +223,22 @@ class PlanAssembly {
       parts_.plan.rows_beyond += rows_beyond(mask, attention.geometry);
     }
     add(layout_doubts());
-    for (const std::string& key : parts_.tensors.bits_of_bfloat16()) {
+    for (const auto& [key, type] : parts_.plan.file_types) {
+      if (type != "uint16" || !look_like_bfloat16(tensor_of(key))) continue;
       parts_.plan.warnings.push_back(translated(
           "{1} has the type uint16 and looks like the bits of bfloat16 numbers: write the numbers "
           "with tensor.float().numpy(), or the tensor as bfloat16 into .safetensors or .pt",
           key));
     }
+  }
+
+  // A tensor of the document; absent for other keys than those of inputs.
+  Tensor tensor_of(const std::string& key) const {
+    const Sequences& states = parts_.states;
+    if (key == "query" || key == "x") return states.query;
+    if (key == "key") return states.key;
+    if (key == "value") return states.value;
+    return key == "scores" ? parts_.scores : Tensor();
   }
 
   // Doubts about the axes of tensors that the document does not name.

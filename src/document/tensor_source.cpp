@@ -304,19 +304,6 @@ void check_stored_type(const JsonValue& value, const std::string& stored,
       translated("leave it out: \"dtype\" at the top of the document says what is computed in"));
 }
 
-// Whether whole numbers are the bits of bfloat16 numbers of usual sizes, from 2⁻³² to 2³².
-bool look_like_bfloat16(const Tensor& tensor) {
-  const Tensor numbers = tensor.converted(DType::float64);
-  std::size_t usual = 0, others = 0;
-  for (const double number : numbers.values<double>()) {
-    const unsigned exponent = static_cast<unsigned>(number) >> 7U & 0xFFU;
-    constexpr unsigned one = 127, reach = 32;
-    if (number == 0) continue;
-    ++(exponent + reach >= one && exponent <= one + reach ? usual : others);
-  }
-  return usual > 0 && others * 20 <= usual;
-}
-
 }  // namespace
 
 Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer,
@@ -333,12 +320,7 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   const auto open = [&](const std::string& name, const std::string& tensor) {
     stored = file(name).stored_type(tensor);
     note_type(stored, dtype, pointer);
-    Tensor found = file(name).read(tensor);
-    const bool at_top = pointer.rfind('/') == 0;
-    if (at_top && stored == "uint16" && look_like_bfloat16(found) &&
-        std::ranges::count(bits_of_bfloat16_, pointer.substr(1)) == 0)
-      bits_of_bfloat16_.push_back(pointer.substr(1));
-    return found;
+    return file(name).read(tensor);
   };
   return once(
       pointer, pointer,

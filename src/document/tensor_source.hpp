@@ -81,9 +81,6 @@ class TensorSource {
     return file_types_;
   }
 
-  /// Top-level keys whose files hold what looks like bits of bfloat16 numbers.
-  const std::vector<std::string>& bits_of_bfloat16() const noexcept { return bits_of_bfloat16_; }
-
   /// Number of elements read, made or drawn since the start; and of those made or drawn.
   double read_elements() const noexcept { return read_ + made_; }
   double made_elements() const noexcept { return made_; }
@@ -115,7 +112,6 @@ class TensorSource {
   std::map<std::string, std::shared_ptr<const MappedFile>> bytes_;
   std::map<std::string, Tensor> tensors_;  // by pointer, or file and name
   std::vector<std::pair<std::string, std::string>> file_types_;
-  std::vector<std::string> bits_of_bfloat16_;
   double made_ = 0, read_ = 0;  // elements since the start
   bool sketching_ = false, keeps_ = false, has_drawn_ = false;
 };
