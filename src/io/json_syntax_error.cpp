@@ -128,7 +128,8 @@ bool is_literal(std::string_view small) {
 
 std::string help_for_word(std::string_view word) {
   if (std::string help = help_for_punctuation(word); !help.empty()) return help;
-  if (is_special_number(word)) {
+  // float("-inf") is Python's.
+  if (is_special_number(word) || word == "float") {
     return translated("write NaN and infinities as the strings \"nan\", \"inf\" and \"-inf\"");
   }
   if (is_literal(lower_case(word))) {

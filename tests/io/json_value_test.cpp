@@ -390,6 +390,8 @@ TEST_CASE("a text that goes on after its value is told so") {
 
 TEST_CASE("NaN and infinities as Python writes them get advice") {
   check_errors({
+      {"[float(\"-inf\")]",
+       std::string("\"float\" is not a JSON value\n  where: line 1, column 2") + special_help},
       {"[NaN]",
        std::string("\"NaN\" is not a JSON value\n  where: line 1, column 2") + special_help},
       {"[1,-Infinity]",
