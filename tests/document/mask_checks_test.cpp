@@ -245,9 +245,9 @@ TEST_CASE("packed queries [T,H,D] are told how they are read") {
   CHECK(packed("[24,4,3]").empty());
   // Lengths that do not fit say it too.
   CHECK(error_from([] {
-          plan_of(R"({"attention": "scaled_dot_product", "query": {"ones": [2,24,3,16]},
+          plan_of(R"({"attention": "scaled_dot_product", "query": {"ones": [2,24,2,16]},
                       "valid_lens": [24, 20]})");
-        }).find("query [2,24,3,16] is read as [B,H,L,D], 24 heads of 3 positions") !=
+        }).find("query [2,24,2,16] is read as [B,H,L,D], 24 heads of 2 positions") !=
         std::string::npos);
 }
 

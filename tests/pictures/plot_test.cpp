@@ -325,3 +325,18 @@ TEST_CASE("sums are drawn beside one map, and refused beside several") {
         "  help:  leave it out, or choose one with MapSelection::chosen_samples and "
         "MapSelection::chosen_heads");
 }
+
+TEST_CASE("names that fit no axis of a map, and maps that are None, are told beside the picture") {
+  const TemporaryFolder folder;
+  PlotRequest request;
+  request.input =
+      folder.write("r.json", R"({"weights":[[0.5,0.5],[0.2,0.8]],"tokens":["a","b","c"]})");
+  CHECK(draw(request).warnings ==
+        Names{"no names are drawn: \"tokens\" has 3 of them, for 2 queries and 2 keys"});
+  request.input = folder.write("r.json", R"({"weights":[[0.5,0.5],[0.2,0.8]],"tokens":["a","b"]})");
+  CHECK(draw(request).warnings.empty());
+  request.input = std::string(ATTN_TEST_DATA) + "/io/files/pickles/numpy_2.pkl";
+  request.maps.name = "o.0";
+  const Names told = draw(request).warnings;
+  CHECK(std::ranges::count(told, "not drawn, as they are None: \"o.1\"") == 1);
+}
