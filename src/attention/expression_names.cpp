@@ -21,7 +21,7 @@ constexpr std::pair<std::string_view, std::string_view> names[]{
     {"true", "1 == 1"}, {"False", "1 == 0"}, {"false", "1 == 0"},
 };
 
-constexpr std::string_view functions[]{"softmax", "log_softmax"};
+constexpr std::string_view softmaxes[]{"softmax", "log_softmax"};
 
 constexpr std::string_view modules[]{"np", "numpy", "torch", "math", "jnp", "F", "tf"};
 
@@ -41,7 +41,7 @@ std::string help_for_foreign_name(std::string_view name) {
 
 std::string help_for_foreign_function(std::string_view name) {
   if (name == "where") return translated("write condition ? one : other");
-  if (std::ranges::find(functions, name) == std::end(functions)) return "";
+  if (std::ranges::find(softmaxes, name) == std::end(softmaxes)) return "";
   return translated("leave it out: weights are a softmax of the scores");
 }
 

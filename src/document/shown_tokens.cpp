@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using Texts = std::vector<std::vector<TextToken>>;
 
 // The tokenizer of a folder, of a file of its own, or of a model in one file.
-Tokenizer tokenizer_at(const fs::path& path, const DocumentOptions& options) {
+Tokenizer tokenizer_from(const fs::path& path, const DocumentOptions& options) {
   std::error_code error;
   const bool is_file = fs::is_regular_file(path, error);
   const bool model =
@@ -60,7 +60,7 @@ Tokenizer own_tokenizer(const JsonValue& tokenizer, const Document& document) {
 
 Tokenizer tokenizer_of(const Document& document, const DocumentOptions& options) {
   if (const JsonValue* const model = document.root().find("model")) {
-    return tokenizer_at(
+    return tokenizer_from(
         model_path(expect_string(*model, "/model"), document.folder(), document.access()), options);
   }
   if (const JsonValue* const own = document.root().find("tokenizer")) {
