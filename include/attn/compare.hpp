@@ -112,7 +112,7 @@ struct TensorComparison {
   std::optional<Shape> agreeing_order;   ///< of the axes of a, by which it agrees with b
   bool agrees_joined =
       false;  ///< whether it agrees with b as soon as the heads of either are joined
-  std::string layout_of_a, layout_of_b;  ///< by which one that lacks the samples' axis agrees
+  std::string layout_of_a, layout_of_b;   ///< by which one that lacks the samples' axis agrees
   std::optional<double> agreeing_factor;  ///< of all elements of b, which makes them agree with a
   std::string agreeing_type;      ///< whose tolerances would do where none are given: "bfloat16"
   std::size_t rows_left_out = 0;  ///< of queries that see no key

@@ -491,7 +491,8 @@ void check_sequences_together(const Sequences& sequences) {
     if (turned) {
       throw input_error(translated("{1} and {2} have different lengths: {3} and {4}",
                                    described("key", key), described("value", value), keys, values),
-                        "/key", translated("add \"transpose\": true to it, if its rows are columns"));
+                        "/key",
+                        translated("add \"transpose\": true to it, if its rows are columns"));
     }
     throw input_error(translated("{1} and {2} have different lengths: {3} and {4}",
                                  described("key", key), described("value", value), keys, values),

@@ -121,8 +121,8 @@ void compare_elements(const Tensor& a, const Tensor& b, const CompareRequest& re
 void warn_of_comparison(const CompareRequest& request, Comparison& comparison);
 
 /// Puts into `comparison`, whose name, types and outcome are known, what may have made the elements
-/// differ: another order of axes or layout, joined heads, a factor, the rounding of a type, some positions
-/// alone.
+/// differ: another order of axes or layout, joined heads, a factor, the rounding of a type, some
+/// positions alone.
 void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& request,
                         TensorComparison& comparison);
 

@@ -97,10 +97,11 @@ std::string verdict(std::size_t compared, std::size_t differing, std::size_t mis
   }
   std::string text;
   if (ignored + missing > 0) {
-    text = compared == 1    ? (differing == 0 ? translated("The only common tensor agrees.")
-                                              : translated("The only common tensor differs."))
-           : differing == 0 ? (compared == 2 ? translated("Both common tensors agree.")
-                                             : translated("All {1} common tensors agree.", compared))
+    text = compared == 1 ? (differing == 0 ? translated("The only common tensor agrees.")
+                                           : translated("The only common tensor differs."))
+           : differing == 0
+               ? (compared == 2 ? translated("Both common tensors agree.")
+                                : translated("All {1} common tensors agree.", compared))
                : translated_count(differing, "{1} of {2} common tensors differs.",
                                   "{1} of {2} common tensors differ.", compared);
   } else {
@@ -234,14 +235,16 @@ std::string factor_text(double factor) {
   const auto is = [&](double number) { return std::abs(factor / number - 1) < close; };
   const std::string digits = with_digits(factor, 6);
   if (is(std::numbers::log2e)) {
-    return translated("the first one is {1} times the second, and 1 / ln 2 is {2}: the first one is "
-                      "in base 2, so multiply it by ln 2",
-                      digits, with_digits(std::numbers::log2e, 6));
+    return translated(
+        "the first one is {1} times the second, and 1 / ln 2 is {2}: the first one is "
+        "in base 2, so multiply it by ln 2",
+        digits, with_digits(std::numbers::log2e, 6));
   }
   if (is(std::numbers::ln2)) {
-    return translated("the first one is {1} times the second, and ln 2 is {2}: the second one is in "
-                      "base 2, so multiply it by ln 2",
-                      digits, with_digits(std::numbers::ln2, 6));
+    return translated(
+        "the first one is {1} times the second, and ln 2 is {2}: the second one is in "
+        "base 2, so multiply it by ln 2",
+        digits, with_digits(std::numbers::ln2, 6));
   }
   return translated(
       "the first one is {1} times the second: look for a scale that one of them lacks", digits);

@@ -40,10 +40,10 @@ void warn_of_options_in_vain(const CompareRequest& request, Comparison& comparis
       tensors, [](const TensorComparison& tensor) { return tensor.rows_left_out > 0; });
   if (request.seen_only && !left_out) {
     // With sinks, the log-sum-exp of a row without keys is finite.
-    comparison.warnings.push_back(
-        translated("{1} has no effect: neither \"allowed\" nor \"lse\" nor \"weights\" beside a "
-                   "tensor says that a query has no keys; a run with {2} writes what does",
-                   "CompareRequest::seen_only", "RunOptions::stages RunOptions::only output,lse,allowed"));
+    comparison.warnings.push_back(translated(
+        "{1} has no effect: neither \"allowed\" nor \"lse\" nor \"weights\" beside a "
+        "tensor says that a query has no keys; a run with {2} writes what does",
+        "CompareRequest::seen_only", "RunOptions::stages RunOptions::only output,lse,allowed"));
   }
 }
 
@@ -92,7 +92,8 @@ void warn_of_stacks(Comparison& comparison) {
                                 Shape(shape.begin() + 1, shape.end()));
     if (parts.size() != shape[0]) continue;
     warnings.push_back(translated(
-        "{1} {2} may be a stack of the {3} tensors {4} of the other file: make one of these too, in "
+        "{1} {2} may be a stack of the {3} tensors {4} of the other file: make one of these too, "
+        "in "
         "NumPy numpy.stack([…])",
         in_quotes(tensor.name), text(shape), shape[0],
         translated("{1} to {2}", in_quotes(parts.front()->name), in_quotes(parts.back()->name))));

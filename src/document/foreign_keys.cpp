@@ -67,15 +67,15 @@ constexpr std::string_view write_head_norms =
     to_translate("write \"query_norm\" and \"key_norm\", each {\"weight\": …, \"kind\": \"rms\"}");
 constexpr std::string_view lengths_follow =
     to_translate("leave it out: the lengths follow from the tensors");
-constexpr std::string_view heads_follow = to_translate(
-    "leave it out: query heads share key heads wherever there are fewer of these");
+constexpr std::string_view heads_follow =
+    to_translate("leave it out: query heads share key heads wherever there are fewer of these");
 constexpr std::string_view no_device =
     to_translate("leave it out: attention is computed on the processor");
 constexpr std::string_view write_score =
     to_translate("write \"score\", an expression such as \"s - 0.1 * abs(i - j)\"");
-constexpr std::string_view write_where =
-    to_translate("write \"mask\": {\"where\": \"j <= i\"}, an expression that is true where a key is "
-                 "seen");
+constexpr std::string_view write_where = to_translate(
+    "write \"mask\": {\"where\": \"j <= i\"}, an expression that is true where a key is "
+    "seen");
 constexpr std::string_view write_model = to_translate("write \"model\"");
 constexpr std::string_view write_linear =
     to_translate("write \"linear_attention\": {\"decay\": …}");
@@ -254,9 +254,9 @@ struct KeyOfKind {
   Kind kind;
   std::string_view name, instead;
 };
-constexpr std::string_view over_keys =
-    to_translate("leave it out: the softmax goes over the keys, the last axis of \"scores\"; for "
-                 "another write \"scores\": {\"data\": …, \"shape\": …, \"transpose\": true}");
+constexpr std::string_view over_keys = to_translate(
+    "leave it out: the softmax goes over the keys, the last axis of \"scores\"; for "
+    "another write \"scores\": {\"data\": …, \"shape\": …, \"transpose\": true}");
 constexpr KeyOfKind keys_of_kinds[]{
     {Kind::softmax, "dim", over_keys},
     {Kind::softmax, "axis", over_keys},
@@ -312,16 +312,14 @@ constexpr std::string_view write_rotated_width =
 constexpr std::string_view write_dimension = to_translate("write \"dimension\"");
 constexpr std::string_view write_vocabulary =
     to_translate("write \"vocabulary\", a list of tokens or {\"file\": …}");
-constexpr std::string_view plain_normal =
-    to_translate("leave it out: \"randn\" has the mean 0 and the standard deviation 1; other "
-                 "numbers come from a file, {\"file\": …}");
+constexpr std::string_view plain_normal = to_translate(
+    "leave it out: \"randn\" has the mean 0 and the standard deviation 1; other "
+    "numbers come from a file, {\"file\": …}");
 constexpr MemberOfOthers members_of_others[]{
     {"mask", "type", write_kind_of_mask},
     {"mask", "kind", write_kind_of_mask},
     {"mask", "sink_tokens", write_global},
     {"mask", "num_sink_tokens", write_global},
-    {"mask", "sinks", to_translate("write \"global\": [0] for tokens that all queries see; learned "
-                                   "logits are \"sinks\" at the top of the document")},
     {"mask", "diagonal", to_translate("write \"where\": \"j <= i + 1\" for the diagonal 1")},
     {"rotary", "dim", write_rotated_width},
     {"rotary", "rotary_dim", write_rotated_width},
@@ -334,7 +332,8 @@ constexpr MemberOfOthers members_of_others[]{
     {"embedding", "dim", write_dimension},
     {"embedding", "padding_idx", to_translate("write \"pad\", a token")},
     {"vocabulary", "*", to_translate("write the tokens as a list, in the order of their ids")},
-    {"", "randint", to_translate("there are no random integers: write the numbers, or give a file")},
+    {"", "randint",
+     to_translate("there are no random integers: write the numbers, or give a file")},
     {"", "mean", plain_normal},
     {"", "std", plain_normal},
     {"", "eye", to_translate("write the rows, such as [[1,0],[0,1]]")},
@@ -393,8 +392,9 @@ std::string help_for_foreign_member(std::string_view outer, std::string_view nam
 std::string help_for_foreign_kind(std::string_view name) {
   for (const std::string_view shared : {"gqa", "grouped_query", "grouped_query_attention"}) {
     if (name == shared)
-      return translated("write \"scaled_dot_product\", whose query heads share key heads where there "
-                        "are fewer of these, or \"multi_head\" with \"kv_heads\"");
+      return translated(
+          "write \"scaled_dot_product\", whose query heads share key heads where there "
+          "are fewer of these, or \"multi_head\" with \"kv_heads\"");
   }
   if (name != "linear_attention" && name != "linear") return "";
   return translated("write \"scaled_dot_product\", and \"linear_attention\": {} beside it");

@@ -112,7 +112,8 @@ void check_document_keys(const JsonValue& root, Problems& problems) {
     if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
     if (++unknown > most_told) continue;
     problems.add(input_error(translated("unknown key \"{1}\"", member.key),
-                             pointer_to("", member.key), help_for_unknown(root, member.key, known)));
+                             pointer_to("", member.key),
+                             help_for_unknown(root, member.key, known)));
   }
   if (unknown > most_told) {
     problems.add(input_error(
@@ -192,8 +193,7 @@ std::vector<Kind> read_kinds(const JsonValue& root) {
     std::string instead, model_key;
     for (const JsonMember& member : root.members()) {
       if (is_foreign_model(member.key)) model_key = member.key;
-      if (is_foreign_kind(member.key) ||
-          !nearest_name(member.key, names).empty())
+      if (is_foreign_kind(member.key) || !nearest_name(member.key, names).empty())
         instead = member.key;
     }
     if (root.find("architectures") || root.find("model_type")) {
@@ -206,17 +206,16 @@ std::vector<Kind> read_kinds(const JsonValue& root) {
       throw input_error(translated("this is a Jupyter notebook, not an input document"), "",
                         translated("write the document into a file of its own"));
     }
-    throw input_error(translated("the document does not say which attention to compute"), at,
-                      root.find("weights")
-                          ? translated("weights that exist already are drawn by plot, not computed")
-                      : root.find("documents")
-                          ? translated("write each document into a file of its own, or a line each "
-                                       "into a .jsonl file for batch")
-                      : !model_key.empty()
-                          ? translated("write \"model\" in place of \"{1}\"", model_key)
-                      : instead.empty()
-                          ? translated("add \"attention\", such as \"scaled_dot_product\"")
-                          : translated("write \"attention\" in place of \"{1}\"", instead));
+    throw input_error(
+        translated("the document does not say which attention to compute"), at,
+        root.find("weights")
+            ? translated("weights that exist already are drawn by plot, not computed")
+        : root.find("documents")
+            ? translated("write each document into a file of its own, or a line each "
+                         "into a .jsonl file for batch")
+        : !model_key.empty() ? translated("write \"model\" in place of \"{1}\"", model_key)
+        : instead.empty()    ? translated("add \"attention\", such as \"scaled_dot_product\"")
+                             : translated("write \"attention\" in place of \"{1}\"", instead));
   }
   if (!value->is(JsonValue::Type::array)) return {read_kind(*value, at)};
   std::vector<Kind> kinds;

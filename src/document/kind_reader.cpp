@@ -132,9 +132,9 @@ class KindReader {
       if (size < 1 || std::floor(size) != size) return;
       sizes += (sizes.empty() ? "" : ",") + number_text(size);
     }
-    throw input_error(
-        translated("{1} {2} is not [L,D] or [B,L,D]", key, text(tensor.shape())), "/" + key,
-        translated("if these are sizes, write {1}", "{\"rand\": [" + sizes + "]}"));
+    throw input_error(translated("{1} {2} is not [L,D] or [B,L,D]", key, text(tensor.shape())),
+                      "/" + key,
+                      translated("if these are sizes, write {1}", "{\"rand\": [" + sizes + "]}"));
   }
 
   // Whether the document says which axes of a tensor are which.

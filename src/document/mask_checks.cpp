@@ -390,18 +390,16 @@ class MaskChecks {
                      "added, so write it without its sign if near keys are meant",
                      named("alibi")));
     }
-    const bool may_hide_later =
-        given_.window || given_.keep || !given_.ends_at.empty() ||
-        std::ranges::any_of(hiding_parts(), [&](const HidingPart* part) {
-          return part->may_be_causal && part->present(given_);
-        });
+    const bool may_hide_later = given_.window || given_.keep || !given_.ends_at.empty() ||
+                                std::ranges::any_of(hiding_parts(), [&](const HidingPart* part) {
+                                  return part->may_be_causal && part->present(given_);
+                                });
     if (given_.alibi->symmetric || may_hide_later || geometry_.queries < 2) return;
-    warnings_.push_back(
-        translated("{1} adds nothing to keys after the query, and the mask hides none of them: "
-                   "write {2} for −slope·|i − j|, as in flash-attention, or add \"causal\": true",
-                   named("alibi"),
-                   slopes.empty() ? "{\"symmetric\": true}"
-                                  : "{\"slopes\": …, \"symmetric\": true}"));
+    warnings_.push_back(translated(
+        "{1} adds nothing to keys after the query, and the mask hides none of them: "
+        "write {2} for −slope·|i − j|, as in flash-attention, or add \"causal\": true",
+        named("alibi"),
+        slopes.empty() ? "{\"symmetric\": true}" : "{\"slopes\": …, \"symmetric\": true}"));
   }
 
   // The last of all queries stands at the last valid key, whether it is valid or not.
@@ -412,12 +410,12 @@ class MaskChecks {
     const auto all = lens.values<std::int64_t>();
     const auto queries = static_cast<std::int64_t>(geometry_.queries);
     if (std::ranges::all_of(all, [&](std::int64_t n) { return n == queries; })) return;
-    warnings_.push_back(
-        translated("\"align\": \"lower_right\" puts the last of all {1} queries at the last valid "
-                   "key, padding included; kernels with seqused_q put the last valid one there: for "
-                   "these write \"where\": \"j <= i + shift[b]\" in place of causal, with \"tables\": "
-                   "{\"shift\": […]}, valid keys − valid queries of each sample",
-                   queries));
+    warnings_.push_back(translated(
+        "\"align\": \"lower_right\" puts the last of all {1} queries at the last valid "
+        "key, padding included; kernels with seqused_q put the last valid one there: for "
+        "these write \"where\": \"j <= i + shift[b]\" in place of causal, with \"tables\": "
+        "{\"shift\": […]}, valid keys − valid queries of each sample",
+        queries));
   }
 
   const ReadMask& given_;
@@ -439,7 +437,8 @@ std::vector<std::string> packed_warnings(const Sequences& states) {
   const Shape& query = states.query.shape();
   const Shape& key = states.key_or_query().shape();
   const std::size_t tokens = query[0], heads = query[1], width = query[2];
-  const bool of_heads = heads > 1 && (heads == 2 || heads % 4 == 0) && width >= 16 && width % 8 == 0;
+  const bool of_heads =
+      heads > 1 && (heads == 2 || heads % 4 == 0) && width >= 16 && width % 8 == 0;
   const bool packed = key.size() == 3 && key[0] == tokens && heads % key[1] == 0;
   // Samples of so few positions are rarely so many.
   if (!of_heads || !packed || tokens < 3 * heads) return {};

@@ -36,10 +36,10 @@ struct Stacked {
     const std::size_t parts = heads + 2 * kv_heads;
     const std::size_t rows = weight.rank() == 2 ? weight.shape()[0] : 0;
     if (rows > 0 && heads == kv_heads && rows % 3 == 0 && rows / 3 % heads != 0) {
-      throw input_error(
-          translated("{1} {2} cannot be split into query, key and value of {3} heads",
-                     parameters.shown(name), text(weight.shape()), heads),
-          "/heads", translated("give a number that divides {1}, the width of each", rows / 3));
+      throw input_error(translated("{1} {2} cannot be split into query, key and value of {3} heads",
+                                   parameters.shown(name), text(weight.shape()), heads),
+                        "/heads",
+                        translated("give a number that divides {1}, the width of each", rows / 3));
     }
     if (rows == 0 || rows % parts != 0) {
       const auto what =
@@ -314,11 +314,11 @@ LearnedWeights read_parameters(const JsonValue* value, const std::string& pointe
         translated(
             "give the learned weights, a file of them, or {\"init\": \"torch\"} with a seed"));
   }
-  if (expect_object(*value, pointer,
-                    value->is(JsonValue::Type::string) &&
-                            value->string().find('.') != std::string::npos
-                        ? translated("write {1}", "{\"file\": " + in_quotes(value->string()) + "}")
-                        : translated("write {\"init\": \"torch\"}, or the learned weights"))
+  if (expect_object(
+          *value, pointer,
+          value->is(JsonValue::Type::string) && value->string().find('.') != std::string::npos
+              ? translated("write {1}", "{\"file\": " + in_quotes(value->string()) + "}")
+              : translated("write {\"init\": \"torch\"}, or the learned weights"))
           .find("init")) {
     const TorchInitialisation start(*value, pointer, kind, states, widened(dtype), memory,
                                     layers.value_or(1), feed_forward, gated, tensors);

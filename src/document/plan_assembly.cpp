@@ -56,9 +56,7 @@ class PlanAssembly {
           translated("the decoder's self-attention is not causal: every query sees the keys after "
                      "it; \"mask\": {\"causal\": true} hides them"));
     }
-    const bool planned = plan_attentions();
-    hint_at_layout();
-    if (!planned) return;
+    if (!plan_attentions()) return;
     parts_.plan.file_types = parts_.tensors.file_types();
     parts_.plan.read = parts_.tensors.read_elements();
     parts_.plan.made = parts_.tensors.made_elements();
@@ -97,7 +95,7 @@ class PlanAssembly {
   bool attempt_named(const Step& step) {
     return parts_.problems.attempt([&] {
       const auto told = [&](const Error& error) {
-        return parts_.learned.names.named(parts_.names_of_tensors().named(error));
+        return with_layout(parts_.learned.names.named(parts_.names_of_tensors().named(error)));
       };
       try {
         step();
@@ -253,15 +251,11 @@ class PlanAssembly {
   }
 
   // Lengths that do not fit may be right, and the axes wrong.
-  void hint_at_layout() {
-    const auto& errors = parts_.problems.errors();
-    const bool lens = std::ranges::any_of(errors, [](const Error& error) {
-      return error.where().starts_with("/valid_lens") ||
-             error.where().starts_with("/mask/cu_seqlens");
-    });
-    if (!lens) return;
-    for (const std::string& doubt : layout_doubts())
-      parts_.problems.add(input_error(doubt, "/query", ""));
+  Error with_layout(const Error& error) const {
+    if (!error.where().starts_with("/valid_lens")) return error;
+    std::string help = error.help();
+    for (const std::string& doubt : layout_doubts()) help += translated("; ") + doubt;
+    return {error.kind(), error.problem(), error.where(), help};
   }
 
   // A scale that is √d exactly is the number that scores are divided by elsewhere.

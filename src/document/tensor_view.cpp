@@ -229,8 +229,8 @@ std::string help_for_slice(const JsonValue& slice) {
     const JsonValue& element = slice.element(i);
     if (!element.is(JsonValue::Type::string) && !element.is_integer())
       return translated("write {1}", "\"0, :, 2:4\"");
-    text += (text.empty() ? "" : ", ") + (element.is_integer() ? std::to_string(element.integer())
-                                                               : element.string());
+    text += (text.empty() ? "" : ", ") +
+            (element.is_integer() ? std::to_string(element.integer()) : element.string());
   }
   return translated("write {1}", in_quotes(text));
 }

@@ -116,7 +116,8 @@ class MemberWalk {
     for (const std::size_t i : unlisted) {
       // Among tensors, None is a layer that is missing.
       const bool lacks = value(sequence.items[i]).kind == Kind::none;
-      const ValuePath place = path.with(std::to_string(i));
+      const std::string name = std::to_string(i);
+      const ValuePath place = path.with(name);
       if (!(lacks ? add_other(place, translated("None")) : add_unlisted(place, sequence.items[i])))
         break;
     }

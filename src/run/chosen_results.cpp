@@ -106,7 +106,8 @@ bool is_wanted(std::string_view name, std::string_view wanted) {
 }
 
 bool is_named(std::string_view name, const std::vector<std::string>& only) {
-  return std::ranges::any_of(only, [&](const std::string& wanted) { return is_wanted(name, wanted); });
+  return std::ranges::any_of(only,
+                             [&](const std::string& wanted) { return is_wanted(name, wanted); });
 }
 
 // Whether a result has a tensor of that name, if no choice of names leaves it out. Numbers that are
@@ -160,7 +161,8 @@ std::vector<std::string> names_in(const std::vector<WhyOptions>& why) {
 void check_only(const RunOptions& options, const std::vector<std::string>& names) {
   const std::vector<std::string_view> known(names.begin(), names.end());
   for (const std::string& wanted : options.only) {
-    if (std::ranges::none_of(known, [&](std::string_view name) { return is_wanted(name, wanted); })) {
+    if (std::ranges::none_of(known,
+                             [&](std::string_view name) { return is_wanted(name, wanted); })) {
       throw input_error(translated("the result has no tensor \"{1}\"", wanted), "RunOptions::only",
                         suggestion(wanted, known));
     }

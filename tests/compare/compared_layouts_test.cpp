@@ -1,10 +1,12 @@
 #include <limits>
+#include <numbers>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "attn/compare.hpp"
+#include "attn/error.hpp"
 #include "attn/io.hpp"
 
 #include "compare/compared_files.hpp"
@@ -80,9 +82,9 @@ TEST_CASE("a layout that is told as the cause of a difference mends it") {
     if (theirs.rank() == whole.rank()) return;
     const Comparison second = compare(folder, {{name, whole}}, {{name, theirs}});
     CHECK(second.tensors.at(0).layout_of_b == layout);
-    CHECK(attn::comparison_text(second).find(
-              "in the layout " + layout + " the second one agrees: CompareRequest::layout_b " +
-              layout + "\n") != std::string::npos);
+    CHECK(attn::comparison_text(second).find("in the layout " + layout +
+                                             " the second one agrees: CompareRequest::layout_b " +
+                                             layout + "\n") != std::string::npos);
   };
   told("output", lhd, "LHD");
   told("output", output.reshaped({4, 3, 2}), "HLD");
@@ -93,9 +95,9 @@ TEST_CASE("a layout that is told as the cause of a difference mends it") {
 
 TEST_CASE("log-sum-exps in base 2 are told, beside rows without keys too") {
   const TemporaryFolder folder;
-  constexpr float none = -std::numeric_limits<float>::infinity();
-  const Tensor natural({1, 1, 4}, std::vector<float>{1, 2, -3, none});
-  const Tensor binary({1, 1, 4}, std::vector<float>{1.442695F, 2.88539F, -4.328085F, none});
+  constexpr double none = -std::numeric_limits<double>::infinity(), log2e = std::numbers::log2e;
+  const Tensor natural({1, 1, 4}, std::vector<double>{1, 2, -3, none});
+  const Tensor binary({1, 1, 4}, std::vector<double>{log2e, 2 * log2e, -3 * log2e, none});
   const auto text = [&](const Tensor& a, const Tensor& b) {
     return attn::comparison_text(compare(folder, {{"lse", a}}, {{"lse", b}}));
   };
@@ -135,8 +137,9 @@ TEST_CASE("tensors that only their names keep apart, and stacks, are told") {
   // Results that hold other tensors of one shape.
   CHECK(compare(folder, {{"scores", zeros}, {"lse", sums}}, {{"weights", output}, {"lse", sums}})
             .warnings.empty());
+  const Tensor layer({4, 3, 2}, std::vector<float>(24, 1.0F));
   CHECK(compare(folder, {{"w", output}, {"lse", sums}},
-                {{"attn0", sums}, {"attn1", sums}, {"lse", sums}})
+                {{"attn0", layer}, {"attn1", layer}, {"lse", sums}})
             .warnings ==
         std::vector<std::string>{
             "\"w\" [2,4,3,2] may be a stack of the 2 tensors \"attn0\" to \"attn1\" of the other "
@@ -147,9 +150,11 @@ TEST_CASE("a place of a number in one of two names is refused") {
   const TemporaryFolder folder;
   CompareRequest request;
   request.renamed = {{"w", "{n}"}};
-  CHECK(error_from([&] {
-          compare(folder, {{"w", numbered()}}, {{"w", numbered()}}, request);
-        }) ==
+  CHECK(error_from(
+            [&] {
+              compare(folder, {{"w", numbered()}}, {{"w", numbered()}}, request);
+            },
+            attn::ErrorKind::usage) ==
         "of \"w={n}\" only \"{n}\" has {n}\n"
         "  where: CompareRequest::renamed\n"
         "  help:  write it in both names, such as layer{n}=attn{n}, or in none");

@@ -44,8 +44,7 @@ TEST_CASE("keys of kernels get the document's own") {
             "leave it out: attention is computed on the processor"},
            {R"("s_aux":[1])", "/s_aux", "write \"sinks\", one number per head"},
            {R"("dout":[[1,1],[1,1]])", "/dout", R"(write "gradient": {"output": …})"},
-           {R"("past_key_values":[])", "/past_key_values",
-            R"(write "past_key" and "past_value")"},
+           {R"("past_key_values":[])", "/past_key_values", R"(write "past_key" and "past_value")"},
            {R"("qk_norm":true)", "/qk_norm",
             R"(write "query_norm" and "key_norm", each {"weight": …, "kind": "rms"})"},
            {R"("score_mod":"s")", "/score_mod",
@@ -70,8 +69,7 @@ TEST_CASE("keys of kernels get the document's own") {
             "leave it out: weights are a softmax of the scores"},
            {R"("mask":{"where":"lambda i, j: i >= j"})", "/mask/where",
             "write the expression alone, what is after the colon"},
-           {R"j("score":"torch.where(i>=j, s, -inf)")j", "/score",
-            "write condition ? one : other"},
+           {R"j("score":"torch.where(i>=j, s, -inf)")j", "/score", "write condition ? one : other"},
            {R"j("score":"where(i>=j, s, -inf)")j", "/score", "write condition ? one : other"},
            {R"("score":"s if i >= j else -inf")", "/score", "write i >= j ? s : -inf"},
        }) {
@@ -116,8 +114,7 @@ TEST_CASE("kinds and sources of numbers get what is meant") {
            {R"("attention":"softmax","scores":[[1,2],[3,4]],"dim":-1)", "/dim",
             R"(leave it out: the softmax goes over the keys, the last axis of "scores"; for )"
             R"(another write "scores": {"data": …, "shape": …, "transpose": true})"},
-           {R"("model_name":"gpt2")", "/attention",
-            R"(write "model" in place of "model_name")"},
+           {R"("model_name":"gpt2")", "/attention", R"(write "model" in place of "model_name")"},
            {R"("documents":[{}])", "/attention",
             "write each document into a file of its own, or a line each into a .jsonl file for "
             "batch"},
@@ -162,8 +159,9 @@ TEST_CASE("heads and prefixes that do not fit learned weights say what would") {
              {R"("heads":3,"parameters":{"file":"mha.npz"})", "/heads",
               "give a number that divides 8, the width of each"},
              folder);
-  check_help(document,
-             {R"("heads":2,"parameters":{"file":"mha.npz","prefix":"attn."})", "/parameters/file",
-              R"(of attn.W_q.weight: no name in the file begins with "attn.": leave "prefix" out, or give another)"},
-             folder);
+  check_help(
+      document,
+      {R"("heads":2,"parameters":{"file":"mha.npz","prefix":"attn."})", "/parameters/file",
+       R"(of attn.W_q.weight: no name in the file begins with "attn.": leave "prefix" out, or give another)"},
+      folder);
 }

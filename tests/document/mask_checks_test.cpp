@@ -265,9 +265,10 @@ TEST_CASE("biases by distance that miss later keys, or favour distant ones, are 
 
 TEST_CASE("a scale that is the usual divisor is told") {
   const std::string query = R"({"attention": "scaled_dot_product", "query": {"ones": [3,64]},)";
-  CHECK(plan_of(query + R"("scale": 8})").warnings ==
-        Warnings{"\"scale\" multiplies the scores, and 8 is √64, by which they are usually divided: "
-                 "write 0.125 for that, or leave it out where it is the default"});
+  CHECK(
+      plan_of(query + R"("scale": 8})").warnings ==
+      Warnings{"\"scale\" multiplies the scores, and 8 is √64, by which they are usually divided: "
+               "write 0.125 for that, or leave it out where it is the default"});
   CHECK(plan_of(query + R"("scale": 0.125})").warnings.empty());
   CHECK(plan_of(query + R"("scale": 1})").warnings.empty());
 }
@@ -279,12 +280,12 @@ TEST_CASE("padded queries that are aligned at the end are told how kernels place
                  "padding included; kernels with seqused_q put the last valid one there: for these "
                  "write \"where\": \"j <= i + shift[b]\" in place of causal, with \"tables\": "
                  "{\"shift\": […]}, valid keys − valid queries of each sample"});
-  CHECK(warned(2, 0, 4, 5, R"("valid_lens": {"query": [4, 4], "key": [5, 5]}, "mask": )"
-                           R"({"causal": true, "align": "lower_right"})")
+  CHECK(warned(2, 0, 4, 5,
+               R"("valid_lens": {"query": [4, 4], "key": [5, 5]}, "mask": )"
+               R"({"causal": true, "align": "lower_right"})")
             .empty());
   // What it says to write puts the last valid query at the last valid key.
-  const attn::Plan shifted =
-      planned(2, 0, 4, 5, R"("valid_lens": {"query": [3, 4], "key": [5, 5]},
+  const attn::Plan shifted = planned(2, 0, 4, 5, R"("valid_lens": {"query": [3, 4], "key": [5, 5]},
           "mask": {"where": "j <= i + shift[b]"}, "tables": {"shift": [2, 1]})");
   const attn::Tensor seen = weights(shifted);
   CHECK(seen.at({0, 2, 4}) > 0);
