@@ -35,8 +35,7 @@ struct RunOptions {
   bool answer_in_one_line = false;
 
   /// Names of the tensors that are written, such as "output" or "layers.0.self.weights"; the last
-  /// part of a name selects all tensors that end in it, the first one all that begin with it:
-  /// "gradient". Empty = all.
+  /// part of a name selects all tensors that end in it, and "gradient" all gradients. Empty = all.
   std::vector<std::string> only;
   bool stages = false;            ///< whether the steps of the score are written
   bool weights = true;            ///< whether the weights are written

@@ -414,8 +414,8 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
       translated("Folder of the results (default attention_results), - for standard output"));
   flags.add(
       "--only", "NAME,…",
-      translated("Tensors to write: output, weights, gradient…; the last or first part of a dotted "
-                 "name is enough"),
+      translated("Tensors to write: output, weights, gradient…; the last part of a dotted name is "
+                 "enough"),
       [&](const std::string& text) { options.only = comma_separated(text); });
   flags.begin_group(FlagGroup::pictures);
   add_plots(flags, options, page);

@@ -95,14 +95,11 @@ bool ends_in(std::string_view name, const std::string& parts) {
   return name == parts || name.ends_with("." + parts);
 }
 
-// Whether `wanted` is the whole name, its last parts, or its first ones: "gradient" or "gradient.*"
-// of "gradient.query".
-bool is_wanted(std::string_view name, std::string_view wanted) {
-  constexpr std::string_view any = ".*";
-  const bool group = wanted.ends_with(any);
-  if (group) wanted.remove_suffix(any.size());
-  if (!group && ends_in(name, std::string(wanted))) return true;
-  return name.size() > wanted.size() && name.starts_with(wanted) && name[wanted.size()] == '.';
+// Whether `wanted` is the whole name or its last parts, or the group of all gradients, "gradient"
+// or "gradient.*".
+bool is_wanted(std::string_view name, const std::string& wanted) {
+  if (ends_in(name, wanted)) return true;
+  return (wanted == "gradient" || wanted == "gradient.*") && name.starts_with("gradient.");
 }
 
 bool is_named(std::string_view name, const std::vector<std::string>& only) {

@@ -204,10 +204,27 @@ TEST_CASE("what queries see is a result by itself") {
                                   .converted(attn::DType::boolean);
   CHECK(alone.shape() == attn::Shape{3, 2, 2, 2});
   CHECK(std::ranges::equal(alone.values<std::uint8_t>(), beside.values<std::uint8_t>()));
-  CHECK(names({"cross"}) == std::vector<std::string>{"cross.weights"});
-  CHECK(names({"self.*"}) == std::vector<std::string>{"self.weights", "self.allowed"});
   options.weights = false;
   CHECK(names({"allowed"}) == std::vector<std::string>{"self.allowed"});
+}
+
+TEST_CASE("all gradients are chosen by one name") {
+  const TemporaryFolder folder;
+  attn::RunOptions options;
+  options.document.input = folder.write("doc.json", R"({"attention":"sdpa","query":[[1],[2]],
+    "gradient":{"output":[[1],[1]]}})");
+  options.plots = {};
+  for (const char* const group : {"gradient", "gradient.*"}) {
+    options.only = {group};
+    options.out = folder / group;
+    attn::run(options);
+    const std::vector<std::string> names =
+        attn::TensorFile::open(options.out / "result.json").names();
+    CHECK_FALSE(names.empty());
+    for (const std::string& name : names) CHECK(name.starts_with("gradient."));
+  }
+  options.document.input = folder.write("none.json", R"({"attention":"sdpa","query":[[1],[2]]})");
+  CHECK_THROWS_AS(attn::run(options), attn::Error);
 }
 
 TEST_CASE("a result with numbers that are not finite says so in its report and in result.json") {
