@@ -148,7 +148,7 @@ const TEXTS = {
   head_first: ['Head {head} looks at the first token: {share} of its weight{some}, where even weights would give {even}.', '头 {head} 看向第一个词元：占其权重的 {share}{some}，均匀权重为 {even}。'],
   head_some_queries: [' in the {count} of {all} queries that have one', '（{all} 个查询中有此类键的 {count} 个）'],
   head_concentrates: ['Head {head} concentrates: the strongest key of a query has {share} on average, where even weights would give {even}; mostly {keys}.', '头 {head} 的权重集中：每个查询最强的键平均占 {share}，均匀权重为 {even}；主要是 {keys}。'],
-  head_mixed: ['Head {head} has no plain pattern: the strongest key of a query has {share} on average, where even weights would give {even}; mostly {keys}.', '头 {head} 没有明显的图样：每个查询最强的键平均占 {share}，均匀权重为 {even}；主要是 {keys}。'],
+  head_mixed: ['Head {head} has no plain pattern: the strongest key of a query has {share} on average, where even weights would give {even}; mostly {keys}.', '头 {head} 没有明显的规律：每个查询最强的键平均占 {share}，均匀权重为 {even}；主要是 {keys}。'],
   head_spread: ['Head {head} spreads its weight: the strongest key of a query has {share} on average, where even weights would give {even}.', '头 {head} 的权重较分散：每个查询最强的键平均占 {share}，均匀权重为 {even}。'],
   head_largest: ['Head {head}: the strongest key of a query has {share} on average.', '头 {head}：每个查询最强的键平均占 {share}。'],
   head_of_picture: ['Head {head}: {query} looks most at patch {key}: {share}, where even weights would give {even}.', '头 {head}：{query} 最看向图块 {key}：{share}，均匀权重为 {even}。'],
