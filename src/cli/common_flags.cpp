@@ -60,13 +60,12 @@ void add_limits(Flags& flags, Limits& limits) {
       "--max-elements", "N",
       translated("Maximum number of tensor elements per document (default 1G)"),
       [&](const std::string& text) { limits.elements = large_number("--max-elements", text); });
-  flags.add(
-      "--max-work", "N",
-      translated("Limit of the multiplications of a document (default: no limit, in batch with "
-                 "--restrict 1T)"),
-      [&](const std::string& text) {
-        limits.work = static_cast<double>(large_number("--max-work", text));
-      });
+  flags.add("--max-work", "N",
+            translated("Limit of the multiply-adds of a document (default: no limit, in batch with "
+                       "--restrict 1T)"),
+            [&](const std::string& text) {
+              limits.work = static_cast<double>(large_number("--max-work", text));
+            });
   flags.add(
       "--max-seconds", "SECONDS",
       translated("Limit of the time for a document (default: no limit, in batch with --restrict "

@@ -15,6 +15,7 @@
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
 #include "cli/map_flags.hpp"
+#include "cli/name_list.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
 #include "cli/process.hpp"
@@ -235,7 +236,7 @@ void add_rollout(Flags& flags, RolloutOptions& rollout) {
 void add_analyses(Flags& flags, HeadsOptions& options) {
   std::string analyses;
   for (const std::string_view name : names_of(head_analyses())) {
-    analyses += (analyses.empty() ? "" : ", ") + std::string(name);
+    analyses += (analyses.empty() ? "" : name_separator()) + std::string(name);
   }
   add_list(flags, "--analyses", head_analyses(),
            translated("Further analyses to compute: {1}", analyses),

@@ -107,6 +107,21 @@ std::size_t columns_of(std::string_view text) {
   return columns;
 }
 
+// Whether a line must not begin with the character, or must not end with it.
+bool closes(std::string_view character) {
+  return std::string_view("，。；：、？！）”’》】").find(character) != std::string_view::npos;
+}
+bool opens(std::string_view character) {
+  return std::string_view("（“‘《【").find(character) != std::string_view::npos;
+}
+
+// The character of a text at a byte.
+std::string_view character_at(std::string_view text, std::size_t begin) {
+  std::size_t end = begin + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  return text.substr(begin, end - begin);
+}
+
 // Adds words to a page that break before `width`, later lines indented.
 class Paragraph {
  public:
@@ -117,12 +132,13 @@ class Paragraph {
     std::size_t start = 0;
     while (start < text.size()) {
       std::size_t end = start;
-      // A word ends at a space; letters of East Asia may be separated.
+      // A word ends at a space; letters of East Asia may be separated, but not from punctuation.
       while (end < text.size() && text[end] != ' ') {
+        const std::string_view character = character_at(text, end);
         const bool wide = static_cast<unsigned char>(text[end]) > 0xE2;
-        ++end;
-        while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
-        if (wide) break;
+        end += character.size();
+        const bool closed = end < text.size() && closes(character_at(text, end));
+        if (wide && !closed && !opens(character)) break;
       }
       word(text.substr(start, end - start));
       space_ = end < text.size() && text[end] == ' ';
@@ -174,12 +190,12 @@ void add_flag(std::string& page, const Flag& flag, std::size_t columns) {
 std::string head(const Command& command, std::size_t columns) {
   std::string page;
   Paragraph(page, 0, columns).add(command.help + translated("."));
-  page += "\n" + translated("Usage") + ": attn-cli " + command.name;
+  page += "\n" + translated("{1}: {2}", translated("Usage"), "attn-cli " + command.name);
   if (command.words.take) page += " " + command.words.name;
   if (!command.flags.empty()) page += " " + translated("[FLAGS]");
   page += "\n";
   if (command.words.take) add_entry(page, command.words.name, command.words.help, columns);
-  page += "\n" + translated("Examples") + ":\n";
+  page += "\n" + translated("{1}:", translated("Examples")) + "\n";
   for (const std::string_view line : examples_of(command.name))
     page += "  " + std::string(line) + "\n";
   return page;
@@ -206,7 +222,7 @@ std::string short_name(std::string_view flag) {
 
 std::string short_help(const Command& command, std::size_t columns) {
   std::string page = head(command, columns);
-  page += "\n" + translated("Common flags") + ":\n";
+  page += "\n" + translated("{1}:", translated("Common flags")) + "\n";
   std::istringstream common{std::string(page_of(command.name).common)};
   for (std::string name; common >> name;) {
     const auto flag = std::ranges::find(command.flags, name, &Flag::name);
@@ -228,7 +244,7 @@ std::string full_help(const Command& command, std::size_t columns) {
     bool first = true;
     for (const Flag& flag : command.flags) {
       if (!flag.take || flag.hidden || static_cast<std::size_t>(flag.group) != group) continue;
-      if (first) page += "\n" + translated(headings[group]) + ":\n";
+      if (first) page += "\n" + translated("{1}:", translated(headings[group])) + "\n";
       first = false;
       add_flag(page, flag, columns);
     }
@@ -239,10 +255,12 @@ std::string full_help(const Command& command, std::size_t columns) {
 std::string overview(std::span<const Command> commands, std::size_t columns) {
   std::string page;
   Paragraph(page, 0, columns).add(translated("Computes attention exactly and draws it."));
-  page += "\n" + translated("Usage") + ": attn-cli " + translated("COMMAND") + " [INPUT] " +
-          translated("[FLAGS]") + "\n\n" + translated("Commands") + ":\n";
+  page += "\n" +
+          translated("{1}: {2}", translated("Usage"),
+                     "attn-cli " + translated("COMMAND") + " [INPUT] " + translated("[FLAGS]")) +
+          "\n\n" + translated("{1}:", translated("Commands")) + "\n";
   for (const Command& command : commands) add_entry(page, command.name, command.help, columns);
-  page += "\n" + translated("Options") + ":\n";
+  page += "\n" + translated("{1}:", translated("Options")) + "\n";
   add_entry(page, "-h, --help", translated("Print this help; after a command, its flags"), columns);
   add_entry(page, "-V, --version", translated("Print the version"), columns);
   add_entry(page, "--lang LANG", translated("Language of texts: en or zh (default: the locale's)"),

@@ -8,6 +8,7 @@
 #include "attn/language.hpp"
 
 #include "cli/map_flags.hpp"
+#include "cli/name_list.hpp"
 
 namespace attn::cli {
 namespace {
@@ -192,7 +193,7 @@ std::pair<bool, std::string> kinds_named(const PictureOptionInfo& option) {
   for (const PlotKindInfo& kind : plot_kinds()) {
     const bool honours = option.honoured_by(kind.kind);
     std::string& names = honours ? with : without;
-    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+    names += (names.empty() ? "" : name_separator()) + std::string(kind.name);
     balance += honours ? 1 : 0;
     ++count;
   }

@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
+#include "cli/name_list.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_flags.hpp"
 
@@ -147,7 +148,8 @@ Command plot_command() {
   PlotRequest& request = given->request;
   const auto kinds = names_of(plot_kinds());
   std::string list;
-  for (const std::string_view kind : kinds) list += (list.empty() ? "" : ", ") + std::string(kind);
+  for (const std::string_view kind : kinds)
+    list += (list.empty() ? "" : name_separator()) + std::string(kind);
   Command command{
       "plot",
       translated("Draw numbers that already exist"),

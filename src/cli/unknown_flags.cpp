@@ -8,6 +8,7 @@
 #include "attn/plot.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/name_list.hpp"
 
 namespace attn::cli {
 namespace {
@@ -17,7 +18,7 @@ std::string takers(const std::string& flag, const std::vector<Command>& all) {
   std::string names;
   for (const Command& command : all) {
     if (std::ranges::find(command.flags, flag, &Flag::name) != command.flags.end())
-      names += (names.empty() ? "attn-cli " : ", ") + command.name;
+      names += (names.empty() ? "attn-cli " : name_separator()) + command.name;
   }
   return names;
 }
@@ -43,7 +44,7 @@ std::string few_flags(const std::string& command, const std::vector<Command>& al
     std::size_t count = 0;
     for (const Flag& flag : one.flags) {
       if (flag.hidden || flag.name == "--help") continue;
-      names += (names.empty() ? "" : ", ") + flag.name;
+      names += (names.empty() ? "" : name_separator()) + flag.name;
       ++count;
     }
     return count <= few ? translated("{1} takes {2}", command, names) : "";
@@ -109,7 +110,7 @@ std::string flags_of_words(const std::string& flag, const std::vector<std::strin
       return word.size() >= shortest && std::ranges::count(own, word) > 0;
     });
     if (!shared || ++count > most) continue;
-    alike += (alike.empty() ? "" : ", ") + std::string(name);
+    alike += (alike.empty() ? "" : name_separator()) + std::string(name);
   }
   return alike;
 }

@@ -120,7 +120,7 @@ void keep_layers(const CompareRequest& request, std::vector<ComparedNames>& pair
                                  "the axis of the layers with MapRequest::axes"));
   }
   const std::vector<std::size_t> wanted =
-      numbers_in(request.maps.selection.layers, count, "MapSelection::layers", "layer", "layers");
+      numbers_in(request.maps.selection.layers, count, "MapSelection::layers", counted_layers);
   std::erase_if(pairs, [&](const ComparedNames& pair) {
     const auto layer = layer_of(pair.name, request);
     return !layer || std::find(wanted.begin(), wanted.end(), *layer) == wanted.end();

@@ -116,14 +116,13 @@ Tensor chosen_of(const Tensor& tensor, const std::string& name, const MapRequest
     const bool samples = axes[i] == MapAxis::batch && !samples_together(selection);
     const bool heads = axes[i] == MapAxis::head && !heads_together(selection);
     if (axes[i] == MapAxis::layer) {
-      places.push_back(
-          numbers_in(selection.layers, count, "MapSelection::layers", "layer", "layers"));
+      places.push_back(numbers_in(selection.layers, count, "MapSelection::layers", counted_layers));
     } else if (samples) {
       places.push_back(numbers_in(selection.chosen_samples, count, "MapSelection::chosen_samples",
-                                  "sample", "samples"));
+                                  counted_samples));
     } else if (heads) {
       places.push_back(
-          numbers_in(selection.chosen_heads, count, "MapSelection::chosen_heads", "head", "heads"));
+          numbers_in(selection.chosen_heads, count, "MapSelection::chosen_heads", counted_heads));
     } else {
       places.push_back(counted(count));
     }

@@ -18,6 +18,7 @@
 #include "support/number_text.hpp"
 #include "support/overloaded.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -177,7 +178,7 @@ std::string places_text(const std::vector<std::size_t>& places) {
   for (std::size_t i = 0; i < places.size(); ++ranges) {
     std::size_t last = i;
     while (last + 1 < places.size() && places[last + 1] == places[last] + 1) ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(places[i]);
+    text += (text.empty() ? "" : name_separator()) + std::to_string(places[i]);
     if (last > i) text += "–" + std::to_string(places[last]);
     i = last + 1;
   }
@@ -256,7 +257,7 @@ std::vector<std::string> causes_of(const TensorComparison& tensor) {
   if (!tensor.confined.empty()) {
     std::string all;
     for (const TensorComparison::Confined& one : tensor.confined) {
-      all += (all.empty() ? "" : ", ") + confinement_text(one);
+      all += (all.empty() ? "" : name_separator()) + confinement_text(one);
     }
     lines.push_back(translated("only in {1}", all));
   }

@@ -12,6 +12,7 @@
 #include "io/json_value.hpp"
 #include "support/errors.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -71,7 +72,7 @@ std::string help_for(const DocumentKey& key, Kind kind) {
     }
     std::string names;
     for (const KindInfo& one : kinds()) {
-      if (key.takes(one)) names += (names.empty() ? "" : ", ") + in_quotes(one.name);
+      if (key.takes(one)) names += (names.empty() ? "" : name_separator()) + in_quotes(one.name);
     }
     return translated("leave it out, or choose a kind that takes it: {1}", names);
   }
@@ -160,7 +161,7 @@ void check_keys_of_kinds(const JsonValue& root, std::span<const Kind> kinds, Pro
     if (!root.find(key.name) || std::any_of(kinds.begin(), kinds.end(), takes)) continue;
     std::string names;
     for (const Kind kind : kinds)
-      names += (names.empty() ? "" : ", ") + std::string(info(kind).name);
+      names += (names.empty() ? "" : name_separator()) + std::string(info(kind).name);
     problems.add(
         input_error(translated("\"{1}\" has no meaning for {2} attention", key.name, names),
                     pointer_to("", key.name), help_for(key, kinds[0])));

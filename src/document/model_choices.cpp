@@ -15,6 +15,7 @@
 #include "models/pass.hpp"
 #include "support/errors.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 #include "why/why.hpp"
 
@@ -76,7 +77,7 @@ std::string layers_without_map(const ModelRequest& request) {
   for (const ModelStack& stack : model.stacks) {
     for (std::size_t n = 0; n < stack.layers.size(); ++n) {
       if (stack.layers[n].has_map() || !request.options.wanted.chooses(n)) continue;
-      text += (text.empty() ? "" : ", ") + std::to_string(n);
+      text += (text.empty() ? "" : name_separator()) + std::to_string(n);
     }
   }
   return text;
@@ -222,7 +223,8 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
 std::vector<std::string> changes_of(const ModelRequest& request) {
   const auto listed = [](const std::vector<ModelPlace>& places) {
     std::string list;
-    for (const ModelPlace& place : places) list += (list.empty() ? "" : ", ") + place.text();
+    for (const ModelPlace& place : places)
+      list += (list.empty() ? "" : name_separator()) + place.text();
     return list;
   };
   std::vector<std::string> changes;

@@ -15,6 +15,7 @@
 #include "support/file_opening.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
 #include "tensor/operations.hpp"
@@ -364,7 +365,7 @@ class ModelReader {
     if (!request_.answer || request_.answer->rules.not_followed.empty()) return;
     std::string settings;
     for (const std::string& one : request_.answer->rules.not_followed) {
-      settings += (settings.empty() ? "" : ", ") + one;
+      settings += (settings.empty() ? "" : name_separator()) + one;
     }
     plan_.warnings.push_back(translated(
         "the model's folder asks for {1}, which is not done: each token is the likeliest "

@@ -10,6 +10,7 @@
 #include "io/json_value.hpp"
 #include "support/errors.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 #include "tensor/half_number.hpp"
 
@@ -143,7 +144,7 @@ void ParameterSet::expect_none_missing() const {
   std::string list;
   for (std::size_t i = 0; i < named; ++i) {
     const bool last = i + 1 == missing_.size();
-    list += (i == 0 ? "" : last ? translated(" and ") : ", ") + missing_[i].name;
+    list += (i == 0 ? "" : last ? translated(" and ") : name_separator()) + missing_[i].name;
   }
   if (named < missing_.size()) list += translated(" and {1} more", missing_.size() - named);
   throw input_error(translated("the parameters {1} are missing", list),
@@ -207,7 +208,8 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
   constexpr std::size_t few = 8;
   std::string list;
   for (std::size_t i = 0; i < std::min(few, there.size()); ++i)
-    list += (i > 0 ? ", " : "") + (there[i].empty() ? translated("one without a name") : there[i]);
+    list += (i > 0 ? name_separator() : "") +
+            (there[i].empty() ? translated("one without a name") : there[i]);
   if (there.size() > few) list += ", …";
   return translated("say which of the file's tensors it is with \"names\": {{1}: …}; it has {2}",
                     in_quotes(wanted), list);

@@ -283,7 +283,7 @@ void check_demand(const Demand& demand, const Limits& limits) {
             "make it smaller, leave the weights out, or raise the limit with Limits::elements"));
   }
   if (limits.work && demand.work > *limits.work) {
-    throw input_error(translated("the document asks for {1} multiplications, and the limit is {2}",
+    throw input_error(translated("the document asks for {1} multiply-adds, and the limit is {2}",
                                  number_text(demand.work), number_text(*limits.work)),
                       "", translated("make it smaller, or raise the limit with Limits::work"));
   }

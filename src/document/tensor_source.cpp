@@ -358,7 +358,7 @@ Tensor TensorSource::made(const JsonValue& value, std::string_view form, DType d
   const std::size_t count = element_count(shape);
   check_memory(count, sizeof(double), translated("a tensor of shape {1}", text(shape)), at);
   check_element_limit(count, access_.limits.elements, at);
-  const std::string all = translated("what the document has made up to here");
+  const std::string all = translated("the document so far");
   made_ += static_cast<double>(count);
   check_memory(made_ * sizeof(double), all, at);
   check_elements(made_, all, at);

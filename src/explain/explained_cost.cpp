@@ -40,7 +40,7 @@ class CostTable {
   Explanation::Table finish() && {
     const Excerpt rows = Excerpt::all(what_.size());
     std::string total = what_.size() > 1 ? std::to_string(sum_) : "";
-    return {{{"", std::move(what_), false, total.empty() ? "" : translated("all")},
+    return {{{"", std::move(what_), false, total.empty() ? "" : translated("total")},
              {translated("formula"), std::move(formula_), false, ""},
              {translated("with the sizes"), std::move(put_in_), false, ""},
              {unit_, std::move(count_), true, total}},
@@ -136,8 +136,8 @@ class Cost {
   // Growth with the lengths.
   void growth(bool two_sequences) const {
     const bool same = !two_sequences && Lq_.value == Lk_.value;
-    std::string letters = same ? "L²" : "La·Lb";
-    std::string put_in = std::to_string(Lq_.value) + (same ? "²" : "·" + std::to_string(Lk_.value));
+    std::string letters = Lq_.letter + "·" + Lk_.letter;
+    std::string put_in = std::to_string(Lq_.value) + "·" + std::to_string(Lk_.value);
     std::size_t product = Lq_.value * Lk_.value * H_.value;
     if (H_.value > 1) {
       letters = "H·" + letters;
@@ -147,7 +147,7 @@ class Cost {
     if (!products_.empty()) {
       const Size& each = products_.back().second.back();
       of_head = each.letter == dk_.letter;
-      letters += !of_head ? "·" + each.letter : H_.value > 1 ? "·d" : "·D";
+      letters += "·" + each.letter;
       put_in += "·" + std::to_string(each.value);
       product *= each.value;
     }
@@ -161,7 +161,7 @@ class Cost {
                        "and in the memory of the weights.");
     if (H_.value > 1 && of_head) {
       text += translated(
-          " H·d = {1} is the whole width: more and narrower heads need no more multiplications.",
+          " H·d_k = {1} is the whole width: more and narrower heads need no more multiply-adds.",
           H_.value * dk_.value);
     }
     to_.paragraph(text);
@@ -182,46 +182,45 @@ void explain_cost(const Plan& plan, DType dtype, Explanation& to) {
                            bool two_sequences) {
     const Cost cost(plan.kind, attention.geometry, element, to);
     cost.state_sizes();
-    CostTable multiplications(translated("multiplications")), bytes(translated("bytes"));
-    if (projections) cost.projections(*projections, multiplications);
-    cost.scores(multiplications);
+    CostTable products(translated("multiply-adds")), bytes(translated("bytes"));
+    if (projections) cost.projections(*projections, products);
+    cost.scores(products);
     cost.bytes(bytes);
-    if (!multiplications.empty()) to.put(std::move(multiplications).finish());
+    if (!products.empty()) to.put(std::move(products).finish());
     to.put(std::move(bytes).finish());
     cost.growth(two_sequences);
   };
   const PlannedAttention& first = plan.attentions[0];
   std::visit(
-      Overloaded{
-          [&](const AttentionRequest&) {
-            to.step(translated("Cost"));
-            explain(first, nullptr, false);
-          },
-          [&](const ProjectedAttentionRequest& request) {
-            to.step(translated("Cost"));
-            explain(first, &request.projections, static_cast<bool>(request.states.key));
-          },
-          [&](const TransformerRequest& request) {
-            const TransformerLayer& layer = request.layers[0];
-            const bool several = request.layers.size() > 1;
-            to.part(translated("Cost"));
-            to.step(several ? translated("Cost of a layer's self-attention")
-                            : translated("Cost of the self-attention"));
-            explain(first, &layer.self_attn, false);
-            if (request.decoder) {
-              to.step(several ? translated("Cost of a layer's cross-attention")
-                              : translated("Cost of the cross-attention"));
-              explain(plan.attentions[1], &layer.multihead_attn, true);
-            }
-            to.step(several ? translated("Cost of a layer's feed-forward network")
-                            : translated("Cost of the feed-forward network"));
-            CostTable multiplications(translated("multiplications"));
-            Cost(plan.kind, first.geometry, element, to).feed_forward(layer, multiplications);
-            to.put(std::move(multiplications).finish());
-            to.paragraph(
-                translated("It grows with the length alone, not with its square: O(L·E·F)."));
-          },
-          [](const ModelRequest&) {}},
+      Overloaded{[&](const AttentionRequest&) {
+                   to.step(translated("Cost"));
+                   explain(first, nullptr, false);
+                 },
+                 [&](const ProjectedAttentionRequest& request) {
+                   to.step(translated("Cost"));
+                   explain(first, &request.projections, static_cast<bool>(request.states.key));
+                 },
+                 [&](const TransformerRequest& request) {
+                   const TransformerLayer& layer = request.layers[0];
+                   const bool several = request.layers.size() > 1;
+                   to.part(translated("Cost"));
+                   to.step(several ? translated("Cost of a layer's self-attention")
+                                   : translated("Cost of the self-attention"));
+                   explain(first, &layer.self_attn, false);
+                   if (request.decoder) {
+                     to.step(several ? translated("Cost of a layer's cross-attention")
+                                     : translated("Cost of the cross-attention"));
+                     explain(plan.attentions[1], &layer.multihead_attn, true);
+                   }
+                   to.step(several ? translated("Cost of a layer's feed-forward network")
+                                   : translated("Cost of the feed-forward network"));
+                   CostTable products(translated("multiply-adds"));
+                   Cost(plan.kind, first.geometry, element, to).feed_forward(layer, products);
+                   to.put(std::move(products).finish());
+                   to.paragraph(translated(
+                       "It grows with the length alone, not with its square: O(Lq·E·F)."));
+                 },
+                 [](const ModelRequest&) {}},
       plan.computation);
 }
 

@@ -198,8 +198,8 @@ void explain_scale(const ExplainedQuery& query, const Vector& unscaled, Explanat
                "s_j = " + shown + " \\cdot s_j'");
   } else {
     to.paragraph(
-        translated("A sum of more products spreads wider; dividing by √d_k, d_k = {1} being the "
-                   "width of the query, keeps the scores alike for all widths.",
+        translated("The more products are summed, the more the sum varies; dividing by √d_k (d_k = "
+                   "{1}, the query's width) keeps scores comparable across widths.",
                    width));
     to.formula(translated("scale = 1/√d_k = 1/√{1} = {2}, score = scale · q·k", width, shown),
                "s_j = \\frac{q \\cdot k_j}{\\sqrt{d_k}} = \\frac{q \\cdot k_j}{\\sqrt{" + width +

@@ -9,6 +9,7 @@
 #include "document/mask_reader.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -43,7 +44,7 @@ Explanation::Column hidden_by(const ExplainedQuery& query) {
     std::string cell;
     for (const std::string_view part :
          query.visibility().hidden_by(choice.sample, choice.head, choice.query, j)) {
-      cell += (cell.empty() ? "" : ", ") + std::string(part);
+      cell += (cell.empty() ? "" : name_separator()) + std::string(part);
     }
     column.cells.push_back(cell.empty() ? "-" : cell);
   }
@@ -188,8 +189,8 @@ void explain_softmax(const ExplainedQuery& query, Explanation& to) {
   explain_exceptions(query, masked, largest, to);
   if (std::isfinite(largest)) {
     to.paragraph(
-        translated("The largest score is m = {1}, of {2}. Taking m away from every score changes "
-                   "no weight, and no exponential can overflow.",
+        translated("The largest score is m = {1}, of {2}. Subtracting m from every score leaves "
+                   "the weights unchanged and keeps the exponentials from overflowing.",
                    shown_number(largest), query.key_names().in_prose(at)));
   }
   const Tensor sinks = query.request().sinks.converted(DType::float64);

@@ -508,7 +508,7 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
   if (!outcome.differences.empty()) add_differences(options, outcome.differences, pictures);
   if (outcome.shares) add_shares(options, *outcome.shares, pictures);
   const std::string sample =
-      labels.size() > 1 ? " " + translated("({1})", translated("Sample {1}", options.sample)) : "";
+      labels.size() > 1 ? translated(" ({1})", translated("Sample {1}", options.sample)) : "";
   if (!outcome.gradients.empty()) add_gradients(options, outcome.gradients, sample, pictures);
   add_norms_and_rollout(tensors, sample, pictures);
   if (const Tensor* contacts = find(tensors, "contacts")) {

@@ -11,6 +11,7 @@
 #include "report/text_table.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 
@@ -69,7 +70,7 @@ void sort_rows(std::vector<Row>& rows, const HeadsTable& options, const Statisti
 std::string listed(const Statistics& statistics) {
   std::string text;
   for (const HeadStatistic statistic : statistics) {
-    text += (text.empty() ? "" : ", ") + std::string(name_of(statistic));
+    text += (text.empty() ? "" : name_separator()) + std::string(name_of(statistic));
   }
   return text;
 }

@@ -116,7 +116,10 @@ std::string help_for_punctuation(std::string_view text) {
     const std::size_t at = text.find(mark);
     if (at >= first) continue;
     first = at;
-    help = translated("{1} is not punctuation of JSON: write {2}", mark, instead);
+    help = instead == "\""
+               ? translated("{1} is not punctuation of JSON: write the straight quote {2}", mark,
+                            instead)
+               : translated("{1} is not punctuation of JSON: write {2}", mark, instead);
   }
   return help;
 }

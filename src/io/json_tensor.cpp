@@ -20,18 +20,30 @@
 namespace attn {
 namespace {
 
-// Noun for an array with `axes` axes below it.
-struct Noun {
-  const char *one, *many;
+// Sentences about arrays with one, two and more axes below them.
+struct Sentences {
+  const char *unlike_one, *unlike_others, *expected;
 };
-Noun noun(std::size_t axes) {
-  constexpr Noun nouns[] = {{"number", "numbers"}, {"row", "rows"}, {"matrix", "matrices"}};
-  return axes < std::size(nouns) ? nouns[axes] : Noun{"block", "blocks"};
+const Sentences& sentences(std::size_t axes) {
+  static constexpr Sentences all[] = {
+      {to_translate("row {1} has {2}, but the row before it has {3}"),
+       to_translate("row {1} has {2}, but the rows before it have {3}"),
+       to_translate("expected a row of {2}, found {1}")},
+      {to_translate("matrix {1} has {2}, but the matrix before it has {3}"),
+       to_translate("matrix {1} has {2}, but the matrices before it have {3}"),
+       to_translate("expected a matrix of {2}, found {1}")},
+      {to_translate("block {1} has {2}, but the block before it has {3}"),
+       to_translate("block {1} has {2}, but the blocks before it have {3}"),
+       to_translate("expected a block of {2}, found {1}")}};
+  return all[std::min(axes, std::size(all)) - 1];
 }
 
-// Number with its noun: "4 numbers", "1 row".
+// Number of arrays with `axes` axes below them: "4 numbers", "1 row".
 std::string counted(std::size_t count, std::size_t axes) {
-  return std::to_string(count) + " " + (count == 1 ? noun(axes).one : noun(axes).many);
+  if (axes == 0) return translated_count(count, "{1} number", "{1} numbers");
+  if (axes == 1) return translated_count(count, "{1} row", "{1} rows");
+  return axes == 2 ? translated_count(count, "{1} matrix", "{1} matrices")
+                   : translated_count(count, "{1} block", "{1} blocks");
 }
 
 const double* special_number(const std::string& text) {
@@ -90,18 +102,17 @@ class Reader {
     if (value.size() == shape_[axis]) return;
     bool second = index_[axis - 1] == 1;
     for (std::size_t i = 0; i + 1 < axis; ++i) second = second && index_[i] == 0;
-    throw input_error(translated("{1} {2} has {3}, but the {4} before it {5}{6}", noun(axes).one,
-                                 index_[axis - 1], counted(value.size(), axes - 1),
-                                 (second ? noun(axes).one : noun(axes).many),
-                                 second ? translated("has ") : translated("have "), shape_[axis]),
+    const Sentences& own = sentences(axes);
+    throw input_error(translated(second ? own.unlike_one : own.unlike_others, index_[axis - 1],
+                                 counted(value.size(), axes - 1), shape_[axis]),
                       place(axis), translated("give all rows of a tensor the same length"));
   }
 
   [[noreturn]] void throw_not_a_row(const JsonValue& value, std::size_t axis) const {
     const std::size_t axes = shape_.size() - axis;
-    throw input_error(translated("expected a {2} of {3}, found {1}", described(value),
-                                 noun(axes).one, counted(shape_[axis], axes - 1)),
-                      place(axis), translated("nest all parts of a tensor equally deep"));
+    throw input_error(
+        translated(sentences(axes).expected, described(value), counted(shape_[axis], axes - 1)),
+        place(axis), translated("nest all parts of a tensor equally deep"));
   }
 
   T leaf(const JsonValue& value, std::size_t axis) const {

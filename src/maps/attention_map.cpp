@@ -8,6 +8,7 @@
 
 #include "attn/error.hpp"
 
+#include "maps/map_selection.hpp"
 #include "plot/numbers/ticks.hpp"
 #include "support/errors.hpp"
 #include "support/translated.hpp"
@@ -16,17 +17,13 @@
 namespace attn {
 namespace {
 
-std::string only(std::size_t count, const char* noun) {
-  return count == 1 ? std::string(translated("only one ")) + noun
-                    : std::to_string(count) + " " + noun + "s";
-}
-
-void check_index(std::size_t index, std::size_t count, const char* noun) {
+void check_index(std::size_t index, std::size_t count, const CountedNoun& what, const char* field) {
   if (index < count) return;
-  throw input_error(
-      translated("there is no {1} {2}: the weights have {3}", noun, index, only(count, noun)),
-      std::string("RunOptions::") + noun,
-      count == 1 ? translated("leave it out, or give 0") : give_below(count));
+  const std::string noun = translated(what.noun);
+  throw input_error(translated("there is no {1} {2}: the weights have {3}", noun, index,
+                               count == 1 ? translated("only one {1}", noun)
+                                          : translated_count(count, what.one, what.many)),
+                    field, count == 1 ? translated("leave it out, or give 0") : give_below(count));
 }
 
 }  // namespace
@@ -76,8 +73,8 @@ std::size_t AttentionMap::first_number() const {
 }
 
 void check_place(std::size_t sample, std::size_t samples, std::size_t head, std::size_t heads) {
-  check_index(sample, samples, "sample");
-  check_index(head, heads, "head");
+  check_index(sample, samples, counted_samples, "RunOptions::sample");
+  check_index(head, heads, counted_heads, "RunOptions::head");
 }
 
 void check_is_map(const AttentionMap& map) {

@@ -350,7 +350,7 @@ std::vector<FiledLayer> wanted_layers(const FiledLayers& all,
   }
   std::vector<FiledLayer> wanted;
   for (const PositionRange& range : *ranges) {
-    const Positions numbers = positions_in(range, count, layers_field, "layer", "layers");
+    const Positions numbers = positions_in(range, count, layers_field, counted_layers);
     const std::size_t before = wanted.size();
     for (const FiledLayer& layer : all.layers) {
       if (layer.number >= numbers.first && layer.number < numbers.end) wanted.push_back(layer);

@@ -137,40 +137,39 @@ bool names_range(const std::string& text) {
 }
 
 Positions positions_in(const std::optional<PositionRange>& range, std::size_t count,
-                       const std::string& field, const char* noun, const char* nouns) {
+                       const std::string& field, const CountedNoun& what) {
   if (!range) return {0, count};
   const auto size = static_cast<std::int64_t>(count);
+  const std::string all = translated_count(count, what.one, what.many);
   if (range->first && range->end && *range->end == *range->first + 1 &&
       (*range->first >= size || *range->first < -size)) {
-    throw input_error(translated("there is no {1} {2}: there {3}{4}", noun, *range->first,
-                                 count == 1 ? translated("is ") : translated("are "),
-                                 count_text(count, noun, nouns)),
-                      field, give_below(count));
+    throw input_error(
+        translated("there is no {1} {2}: there {3}{4}", translated(what.noun), *range->first,
+                   count == 1 ? translated("is ") : translated("are "), all),
+        field, give_below(count));
   }
   const auto absolute = [&](std::int64_t position) {
     if (position >= -size && position <= size) return position < 0 ? position + size : position;
     throw input_error(translated("the range {1} goes beyond the {2} there {3}", range_text(*range),
-                                 count_text(count, noun, nouns),
-                                 count == 1 ? translated("is") : translated("are")),
+                                 all, count == 1 ? translated("is") : translated("are")),
                       field, translated("give positions from 0 to {1}", count));
   };
   const std::int64_t first = absolute(range->first.value_or(0));
   const std::int64_t end = absolute(range->end.value_or(size));
   if (first >= end) {
-    throw input_error(translated("the range {1} holds none of the {2}", range_text(*range),
-                                 count_text(count, noun, nouns)),
+    throw input_error(translated("the range {1} holds none of the {2}", range_text(*range), all),
                       field, translated("give a start before the end"));
   }
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(end)};
 }
 
 std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRange>>& ranges,
-                                    std::size_t count, const std::string& field, const char* noun,
-                                    const char* nouns) {
+                                    std::size_t count, const std::string& field,
+                                    const CountedNoun& what) {
   std::vector<std::size_t> numbers;
   std::vector<bool> taken(count, false);
   const auto take = [&](const std::optional<PositionRange>& range) {
-    const Positions positions = positions_in(range, count, field, noun, nouns);
+    const Positions positions = positions_in(range, count, field, what);
     for (std::size_t i = positions.first; i < positions.end; ++i) {
       if (!taken[i]) numbers.push_back(i);
       taken[i] = true;
@@ -297,12 +296,12 @@ Positions selected_queries(const MapSelection& selection, std::size_t count,
     const std::size_t query = named_query(*selection.query, count, labels);
     return {query, query + 1};
   }
-  return positions_in(selection.queries, count, "MapSelection::queries", "query", "queries");
+  return positions_in(selection.queries, count, "MapSelection::queries", counted_queries);
 }
 
 std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_t count,
                                        const std::vector<std::string>& labels) {
-  Positions keys = positions_in(selection.keys, count, "MapSelection::keys", "key", "keys");
+  Positions keys = positions_in(selection.keys, count, "MapSelection::keys", counted_keys);
   if (selection.drop_first >= keys.end) {
     throw input_error(
         translated("leaving out the first {1} of {2} leaves none", selection.drop_first,

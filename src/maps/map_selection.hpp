@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/language.hpp"
 #include "attn/maps.hpp"
 #include "attn/plot.hpp"
 
@@ -19,16 +20,26 @@ struct Positions {
 /// Whether the text is written as a range of positions, "1:3".
 bool names_range(const std::string& text);
 
+/// What positions are counted: a noun, and one and several of them with their number.
+struct CountedNoun {
+  const char *noun, *one, *many;
+};
+inline constexpr CountedNoun counted_samples{to_translate("sample"), "{1} sample", "{1} samples"};
+inline constexpr CountedNoun counted_heads{to_translate("head"), "{1} head", "{1} heads"};
+inline constexpr CountedNoun counted_layers{to_translate("layer"), "{1} layer", "{1} layers"};
+inline constexpr CountedNoun counted_queries{to_translate("query"), "{1} query", "{1} queries"};
+inline constexpr CountedNoun counted_keys{to_translate("key"), "{1} key", "{1} keys"};
+
 /// Positions that a range means among `count`. Throws Error(input) naming the field for what is not
-/// there; `noun` and `nouns` name the positions: "query", "queries".
+/// there.
 Positions positions_in(const std::optional<PositionRange>& range, std::size_t count,
-                       const std::string& field, const char* noun, const char* nouns);
+                       const std::string& field, const CountedNoun& what);
 
 /// Numbers below `count` that the ranges mean, each once, in their order; all of them without
 /// ranges. Throws as positions_in() does.
 std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRange>>& ranges,
-                                    std::size_t count, const std::string& field, const char* noun,
-                                    const char* nouns);
+                                    std::size_t count, const std::string& field,
+                                    const CountedNoun& what);
 
 /// Throws Error(usage) at `field` for a number that counts from the end, where one sample or head
 /// is chosen by its number.

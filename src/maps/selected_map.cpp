@@ -304,7 +304,7 @@ std::string place_text(const SelectedMap& selected, std::size_t sample, std::siz
 std::string usual_title(const AttentionMap& map, const std::string& place) {
   if (!axes_of(map.tensor).first.empty()) return map.tensor;
   if (!map.is_rollout()) return translated("Attention Weight Heatmap {1}", place);
-  return translated("Attention Rollout") + (place.empty() ? "" : " " + place);
+  return translated("Attention Rollout") + (place.empty() ? "" : translated(" {1}", place));
 }
 
 std::string title_of(const SelectedMap& selected, std::size_t sample, std::size_t head) {
@@ -401,9 +401,9 @@ Heatmap heatmap_of_positions(const SelectedMap& selected, const MapPlace& place)
   if (!title.empty()) {
     heatmap.title = title;
   } else if (selected.numbers.heads() > 1) {
-    heatmap.title += " " + place_text(selected, sample, head);
+    heatmap.title += translated(" {1}", place_text(selected, sample, head));
   } else if (selected.numbers.samples() > 1) {
-    heatmap.title += " " + translated("({1})", axis_text(selected, NumberedThing::sample, sample));
+    heatmap.title += translated(" ({1})", axis_text(selected, NumberedThing::sample, sample));
   }
   return heatmap;
 }
@@ -581,12 +581,12 @@ HeadLines selected_lines(const SelectedMap& selected) {
 
 std::vector<std::size_t> drawn_heads(const SelectedMap& selected) {
   return numbers_in(selected.choice.selection.chosen_heads, selected.numbers.heads(),
-                    "MapSelection::chosen_heads", "head", "heads");
+                    "MapSelection::chosen_heads", counted_heads);
 }
 
 std::vector<std::size_t> drawn_samples(const SelectedMap& selected) {
   return numbers_in(selected.choice.selection.chosen_samples, selected.numbers.samples(),
-                    "MapSelection::chosen_samples", "sample", "samples");
+                    "MapSelection::chosen_samples", counted_samples);
 }
 
 std::string heads_text(const SelectedMap& selected) {

@@ -9,6 +9,7 @@
 
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -104,7 +105,7 @@ std::size_t ConfigurationReader::required(const std::string& meaning,
   const auto found = first_count(keys);
   if (found && *found > 0) return *found;
   std::string names;
-  for (const char* key : keys) names += (names.empty() ? "" : ", ") + std::string(key);
+  for (const char* key : keys) names += (names.empty() ? "" : name_separator()) + std::string(key);
   throw input_error(translated("the configuration does not give the {1}", meaning), "",
                     translated("it is looked for under {1}", names));
 }

@@ -16,6 +16,7 @@
 #include "models/pass.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 
@@ -203,7 +204,8 @@ std::string names_text(const std::vector<std::string>& names) {
   }
   std::string text;
   for (const auto& own : all) {
-    text += (text.empty() ? "" : ", ") + own.first + numbers_text(numbers.at(own)) + own.second;
+    text += (text.empty() ? "" : name_separator()) + own.first + numbers_text(numbers.at(own)) +
+            own.second;
   }
   return text;
 }
@@ -256,7 +258,7 @@ std::string by_stages(const ModelStack& stack,
   for (const ModelLayer& layer : stack.layers) {
     if (layer.mergings == last) continue;
     last = layer.mergings;
-    all += (all.empty() ? "" : ", ") + text(layer);
+    all += (all.empty() ? "" : name_separator()) + text(layer);
   }
   return all;
 }

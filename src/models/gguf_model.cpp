@@ -14,6 +14,7 @@
 #include "io/json_writer.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -188,7 +189,8 @@ class ConfigurationWriter {
     const std::vector<std::string> unread = keys_.check_unread();
     if (unread.empty()) return own;
     std::string names;
-    for (const std::string& key : unread) names += (names.empty() ? "" : ", ") + in_quotes(key);
+    for (const std::string& key : unread)
+      names += (names.empty() ? "" : name_separator()) + in_quotes(key);
     own.warnings.push_back(
         translated("keys of the file are not known and change nothing: {1}", names));
     return own;

@@ -11,6 +11,7 @@
 #include "models/model_folder.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -53,7 +54,7 @@ std::string listed(std::vector<std::string> names) {
   constexpr std::size_t most = 8;
   std::string text;
   for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
-    text += (text.empty() ? "" : ", ") + names[i];
+    text += (text.empty() ? "" : name_separator()) + names[i];
   }
   if (names.size() > most) text += translated(" and {1} more", names.size() - most);
   return text.empty() ? translated("nothing") : text;

@@ -8,6 +8,7 @@
 
 #include "support/errors.hpp"
 #include "support/number_text.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -170,7 +171,8 @@ void check_layer_with_map(const ModelStack& stack, std::size_t layer, const std:
   if (stack.layers[layer].has_map()) return;
   std::string others;
   for (std::size_t n = 0; n < stack.layers.size(); ++n) {
-    if (stack.layers[n].has_map()) others += (others.empty() ? "" : ", ") + std::to_string(n);
+    if (stack.layers[n].has_map())
+      others += (others.empty() ? "" : name_separator()) + std::to_string(n);
   }
   throw input_error(translated("layer {1} has no attention weights, and so no map", layer), place,
                     others.empty() ? translated("no layer of the model has one")

@@ -10,6 +10,7 @@
 #include "models/configuration_reader.hpp"
 #include "models/library_keys.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -130,7 +131,7 @@ void RotaryReader::note_unknown(const ConfigurationPart& part) {
   std::string names;
   const bool grows = reader_.row().growth.has_value();
   for (const std::string& key : unknown_rope_keys(part.object, part.place, grows)) {
-    names += (names.empty() ? "" : ", ") + in_quotes(key);
+    names += (names.empty() ? "" : name_separator()) + in_quotes(key);
   }
   if (names.empty()) return;
   warnings_.push_back(

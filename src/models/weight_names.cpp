@@ -6,6 +6,7 @@
 
 #include "models/checkpoint.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -291,7 +292,7 @@ std::optional<std::string> unread_warning(const Architecture& model,
   constexpr std::size_t most = 3;
   std::string names;
   for (std::size_t i = 0; i < std::min(most, unread.size()); ++i) {
-    names += (names.empty() ? "" : ", ") + unread[i];
+    names += (names.empty() ? "" : name_separator()) + unread[i];
   }
   if (unread.size() > most) names += translated(" and {1} more", unread.size() - most);
   return translated("nothing reads {1} of the file: {2}",

@@ -10,6 +10,7 @@
 #include "io/json_value.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "pictures/reader_language.hpp"
 #include "plot/sheet.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
@@ -109,8 +110,7 @@ Picture draw_panel(const DrawnPanel& given, const FigureOptions& sheet, plot::Pa
     range = {ColorRange::Scope::given, colours->low, colours->high};
   const PictureKind& kind = picture_kind(given.kind);
   try {
-    const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
-    Picture picture = kind.draw(drawing);
+    Picture picture = drawn_in(drawing.options.figure.style, [&] { return kind.draw(drawing); });
     picture.warnings.insert(picture.warnings.begin(), given.warnings.begin(), given.warnings.end());
     return picture;
   } catch (const Error& error) {

@@ -373,11 +373,12 @@ Picture draw_map_grid(const Drawing& drawing) {
     const std::string keys = keys_text(drawing.choice.selection, chosen.first_number);
     if (!keys.empty()) add(keys);
     std::string title = shown_title(map.title);
-    const std::string between = title.empty() ? " " : "\n";
-    if (title.empty()) {
+    const bool own = !title.empty();
+    if (!own) {
       title = grid.panels[0].any_numbers ? map.tensor : translated("Attention Weight Heatmap");
     }
-    if (!place.empty()) title += between + translated("({1})", place);
+    if (!place.empty())
+      title += own ? "\n" + translated("({1})", place) : translated(" ({1})", place);
     if (!map.cells.empty()) title += "\n" + map.cells;
     options.figure.title = std::move(title);
   }

@@ -26,7 +26,7 @@ const PlannedAttention& named(const std::vector<PlannedAttention>& all, const Ma
     for (const PlannedAttention& one : all)
       layers = std::max(layers, one.name.layer().value_or(0) + 1);
     const std::size_t wanted =
-        numbers_in(maps.selection.layers, layers, "MapSelection::layers", "layer", "layers")[0];
+        numbers_in(maps.selection.layers, layers, "MapSelection::layers", counted_layers)[0];
     for (const PlannedAttention& one : all) {
       if (one.name.layer().value_or(0) == wanted) return one;
     }

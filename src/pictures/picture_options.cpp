@@ -13,6 +13,7 @@
 
 #include "maps/selected_map.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -229,7 +230,7 @@ std::string kinds_text(const PictureOptionInfo& option) {
   std::string names;
   for (const PlotKindInfo& kind : plot_kinds()) {
     if (option.honoured_by(kind.kind))
-      names += (names.empty() ? "" : ", ") + std::string(kind.name);
+      names += (names.empty() ? "" : name_separator()) + std::string(kind.name);
   }
   return names;
 }
@@ -335,7 +336,7 @@ std::vector<std::string> options_without_effect(const PlotRequest& request,
         std::string(row.info.field) + (of_value ? " " + std::string(row.info.value) : "");
     std::string names;
     for (const PlotKind kind : kinds)
-      names += (names.empty() ? "" : ", ") + std::string(picture_kind(kind).info.name);
+      names += (names.empty() ? "" : name_separator()) + std::string(picture_kind(kind).info.name);
     warnings.push_back(names.empty()
                            ? translated("{1} has no effect: no picture is drawn", option)
                            : translated("{1} has no effect on what is drawn: {2}", option, names));

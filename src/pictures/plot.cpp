@@ -20,6 +20,7 @@
 #include "maps/filed_maps.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "pictures/reader_language.hpp"
 #include "plot/numbers/ticks.hpp"
 #include "plot/parts.hpp"
 #include "report/facts.hpp"
@@ -29,6 +30,7 @@
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -106,7 +108,8 @@ bool are_alike(const std::vector<DrawnMap>& maps) {
 
 std::string left_out_text(const std::vector<std::string>& tensors) {
   std::string names;
-  for (const std::string& name : tensors) names += (names.empty() ? "\"" : ", \"") + name + "\"";
+  for (const std::string& name : tensors)
+    names += (names.empty() ? "\"" : name_separator() + "\"") + name + "\"";
   return translated("the picture leaves out {1}: name one of them to draw it", names);
 }
 
@@ -450,8 +453,8 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
   Drawing drawing = read_drawing(request, access, warnings);
   if (request.provenance) drawing.options.figure.provenance = provenance.text();
   try {
-    const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
-    std::vector<Picture> pictures = make(drawing);
+    std::vector<Picture> pictures =
+        drawn_in(drawing.options.figure.style, [&] { return make(drawing); });
     if (kind.info.most_files == 1 && !drawing.of.empty())
       add_choice_warnings(drawing.of[0], drawing, kind, warnings);
     const PlotKind drawn = kind.info.kind;
@@ -550,7 +553,9 @@ PictureFormat picture_format(const std::filesystem::path& path) {
     if (extension == "." + std::string(name)) return format;
     const std::string one = "." + std::string(name);
     const bool last = name == picture_formats().back().name;
-    known = known.empty() ? one : last ? translated("{1} or {2}", known, one) : known + ", " + one;
+    known = known.empty() ? one
+            : last        ? translated("{1} or {2}", known, one)
+                          : translated("{1}, {2}", known, one);
   }
   throw input_error(
       extension.empty()

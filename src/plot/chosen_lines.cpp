@@ -225,14 +225,16 @@ std::string ChosenLines::reason_for_none() const {
 
 std::vector<std::string> ChosenLines::warnings() const {
   std::vector<std::string> warnings;
-  const auto warn = [&](std::size_t count, const std::string& what) {
-    if (count == 0) return;
-    warnings.push_back(translated_count(count, "{1} weight", "{1} weights") + " " + what +
-                       (count == 1 ? translated(": it cannot be drawn as a line")
-                                   : translated(": they cannot be drawn as lines")));
-  };
-  warn(negative, translated("below zero"));
-  warn(not_finite, translated("not finite"));
+  if (negative > 0) {
+    warnings.push_back(translated_count(negative,
+                                        "{1} weight below zero: it cannot be drawn as a line",
+                                        "{1} weights below zero: they cannot be drawn as lines"));
+  }
+  if (not_finite > 0) {
+    warnings.push_back(translated_count(not_finite,
+                                        "{1} weight not finite: it cannot be drawn as a line",
+                                        "{1} weights not finite: they cannot be drawn as lines"));
+  }
   if (heads_ > most_heads_apart) {
     warnings.push_back(translated(
         "more than {1} heads have lines that look alike: draw fewer at once", most_heads_apart));

@@ -15,6 +15,7 @@
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "support/errors.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -106,7 +107,7 @@ void use_cpu_target(std::string_view name) {
   if (!name.empty() && kernels::use_cpu_target(name)) return;
   std::string available;
   for (const std::string_view target : cpu_targets()) {
-    available += (available.empty() ? "" : ", ") + std::string(target);
+    available += (available.empty() ? "" : name_separator()) + std::string(target);
   }
   const std::string nearest =
       nearest_name(name, cpu_targets()).empty() ? "" : suggestion(name, cpu_targets()) + " ";

@@ -12,6 +12,7 @@
 #include "document/mask_reader.hpp"
 #include "maps/attention_map.hpp"
 #include "maps/map_selection.hpp"
+#include "pictures/reader_language.hpp"
 #include "result/tensor_names.hpp"
 #include "statistics/head_values.hpp"
 #include "support/atomic_file.hpp"
@@ -437,16 +438,18 @@ void KindRun::take(AttentionMap map, std::size_t at) {
 void KindRun::report(std::size_t at, ReportedWeights& result) {
   DrawnMap& drawn = maps_[at];
   const AttentionMap& map = drawn.map;
-  const InEnglish english(options_.plot.figure.style == PlotStyle::matplotlib);
   const MapChoice choice = choice_of(at);
-  SelectedMap chosen(map, choice);
-  drawn.chosen = heatmap_of(chosen);
+  const SelectedMap chosen = made_in(options_.plot.figure.style, [&] {
+    SelectedMap selected(map, choice);
+    drawn.chosen = heatmap_of(selected);
+    // A terminal shows it as the report counts.
+    selected.first_number = 0;
+    result.heatmap = *drawn.chosen;
+    result.heatmap.first_number = 0;
+    result.heatmap.title = title_of(selected);
+    return selected;
+  });
   if (at == 0) choices_in_vain_ = choices_without_effect(map, choice);
-  // A terminal shows it as the report counts.
-  chosen.first_number = 0;
-  result.heatmap = *drawn.chosen;
-  result.heatmap.first_number = 0;
-  result.heatmap.title = title_of(chosen);
   if (wants_weights()) {
     result.weights = chosen.numbers.matrix(options_.sample, result.head);
     // Cells of several positions that have no labels are named in pictures alone.
@@ -506,8 +509,7 @@ Picture KindRun::draw(const PictureKind& kind, const std::vector<std::size_t>& o
     options.ylabel.reset();
     options.figsize.reset();
   }
-  const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
-  return kind.draw(drawing);
+  return drawn_in(drawing.options.figure.style, [&] { return kind.draw(drawing); });
 }
 
 }  // namespace attn

@@ -13,6 +13,7 @@
 #include "document/reader.hpp"
 #include "io/json_writer.hpp"
 #include "pictures/picture_kinds.hpp"
+#include "pictures/reader_language.hpp"
 #include "result/output_folder.hpp"
 #include "run/document_run.hpp"
 #include "run/kind_run.hpp"
@@ -130,9 +131,10 @@ class DocumentRuns {
                                      {options_.sample, options_.head, options_.selection},
                                      options_.plot,
                                      options_.format}] {
-              const InEnglish english(drawing.options.figure.style == PlotStyle::matplotlib);
               comparison_failure_ = failure_of_picture(comparison_name(), [&] {
-                comparison_ = picture_kind(PlotKind::comparison).draw(drawing);
+                comparison_ = drawn_in(drawing.options.figure.style, [&] {
+                  return picture_kind(PlotKind::comparison).draw(drawing);
+                });
               });
             });
       }

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
 
@@ -50,7 +51,8 @@ Error::Error(ErrorKind kind, std::string problem, std::string where, std::string
 }
 
 Error Error::inside(const std::string& container) const {
-  return Error(kind_, problem_, where_.empty() ? container : container + ", " + where_, help_);
+  return Error(kind_, problem_, where_.empty() ? container : container + translated(", ") + where_,
+               help_);
 }
 
 std::string give_below(std::size_t count) {
@@ -450,7 +452,7 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
   const std::size_t listed = std::min(candidates.size(), most_listed);
   std::string known;
   for (std::size_t i = 0; i < listed; ++i) {
-    if (i > 0) known += ", ";
+    if (i > 0) known += name_separator();
     known += shown_name(candidates[i]);
   }
   if (listed < candidates.size()) known += translated(" and {1} more", candidates.size() - listed);

@@ -80,7 +80,7 @@ std::string nearest_file(const fs::path& missing) {
   throw input_error(translated("{1} is not in the folder {2}, to which FileAccess::restrict_to "
                                "confines the files of documents",
                                name, in_quotes(folder.native())),
-                    "", translated("put a copy of the file there"));
+                    "", translated("put a copy of the file into that folder"));
 }
 
 bool is_inside(const fs::path& path, const fs::path& folder) {
@@ -303,7 +303,7 @@ OpenedFile open_file(const FileName& file, const FileAccess& access) {
     throw input_error(
         translated("{1} has several names (hard links), and FileAccess::restrict_to allows but one",
                    name),
-        "", translated("put a copy of the file there"));
+        "", translated("put a copy of the file into that folder"));
   }
   return {std::move(opened), status};
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/utf8.hpp"
 
 namespace attn {
@@ -87,6 +89,9 @@ std::atomic<const Catalogue*> spoken = nullptr;
 
 thread_local int english = 0;  // number of InEnglish objects
 
+// Texts that this thread has made in English since the first of them, with what a reader sees.
+thread_local std::map<std::string, std::string> english_texts;
+
 const Catalogue* catalogue_of_this_thread() noexcept {
   return english > 0 ? nullptr : spoken.load(std::memory_order_acquire);
 }
@@ -100,12 +105,11 @@ bool is_ideograph(char32_t character) noexcept {
   return character >= 0x4E00 && character <= 0x9FFF;
 }
 
-// Whether a space belongs between the character and a Chinese one: for letters, digits, signs and
-// straight quotes, not for Chinese characters and punctuation.
-bool takes_space(char32_t character) noexcept {
+// Whether a space belongs between the character and a Chinese one next to it: for letters, digits,
+// signs and straight quotes, not for Chinese characters and the punctuation `close`.
+bool takes_space(char32_t character, std::string_view close) noexcept {
   if (character < 0x80) {
-    return character > ' ' && std::string_view("(),.:;!?").find(static_cast<char>(character)) ==
-                                  std::string_view::npos;
+    return character > ' ' && close.find(static_cast<char>(character)) == std::string_view::npos;
   }
   constexpr char32_t middle_dot = 0xB7;
   const bool punctuation = (character >= 0x2010 && character <= 0x2027) ||
@@ -125,8 +129,10 @@ char32_t last_character(std::string_view text) noexcept {
 void append(std::string& text, std::string_view piece, bool spaced) {
   if (spaced && !text.empty() && !piece.empty()) {
     const char32_t before = last_character(text), after = first_character(piece).code;
-    if ((is_ideograph(before) && takes_space(after)) ||
-        (takes_space(before) && is_ideograph(after))) {
+    // A name such as ".png" may begin with a dot, and one such as "the (2)" end with a bracket.
+    constexpr std::string_view at_beginning = "(),:;!?", at_end = "(,.:;!?";
+    if ((is_ideograph(before) && takes_space(after, at_beginning)) ||
+        (takes_space(before, at_end) && is_ideograph(after))) {
       text += ' ';
     }
   }
@@ -156,6 +162,12 @@ InEnglish::InEnglish(bool wanted) noexcept : wanted_(wanted) {
 
 InEnglish::~InEnglish() {
   english -= wanted_ ? 1 : 0;
+  if (english == 0) english_texts.clear();
+}
+
+std::string for_reader(const std::string& text) {
+  const auto known = english_texts.find(text);
+  return known == english_texts.end() ? text : known->second;
 }
 
 bool is_translated(std::string_view text) noexcept {
@@ -163,13 +175,11 @@ bool is_translated(std::string_view text) noexcept {
   return catalogue && catalogue->find(text);
 }
 
-std::string translated(std::string_view text) {
-  return std::string(looked_up(text));
-}
+namespace {
 
-// A value that the text has in double quotes is a name that it repeats.
-std::string translated_with(std::string_view text, std::initializer_list<std::string> values) {
-  const std::string_view pattern = looked_up(text);
+// A value that the English text has in double quotes is a name that it repeats.
+std::string filled_pattern(std::string_view text, std::string_view pattern,
+                           std::span<const std::string> values) {
   const bool spaced = pattern.data() != text.data();
   std::string filled;
   std::size_t end = 0;  // of what is filled in already
@@ -185,13 +195,52 @@ std::string translated_with(std::string_view text, std::initializer_list<std::st
                            (pattern[i - 1] == '"' || pattern[i - 1] == '\'');
     after_quoted = in_quotes;
     const bool quoted = text.find(std::string{'"', '{', pattern[i + 1], '}', '"'}) != text.npos;
-    const std::string& value = values.begin()[number];
+    const std::string& value = values[number];
     append(filled, quoted ? shown_name(value) : value, spaced && !in_quotes);
     end = i + 3;
     i = end - 1;
   }
   append(filled, pattern.substr(end), spaced && !after_quoted);
   return filled;
+}
+
+// Text of an entry by its English text or its plural.
+std::optional<std::string_view> found_by_any(const Catalogue& catalogue,
+                                             std::string_view english_text) noexcept {
+  if (const auto text = catalogue.find(english_text)) return text;
+  const auto at = std::ranges::find(catalogue.entries(), english_text, &Catalogue::Entry::plural);
+  if (english_text.empty() || at == catalogue.entries().end() || at->text.empty())
+    return std::nullopt;
+  return at->text;
+}
+
+// Keeps what a reader sees of a text that was made in English.
+void remember(std::string_view text, std::span<const std::string> values, const std::string& made) {
+  const Catalogue* const catalogue = english > 0 ? spoken.load(std::memory_order_acquire) : nullptr;
+  const auto pattern = catalogue ? found_by_any(*catalogue, text) : std::nullopt;
+  if (!pattern) return;
+  std::vector<std::string> own;
+  for (const std::string& value : values) own.push_back(for_reader(value));
+  english_texts[made] = filled_pattern(text, *pattern, own);
+}
+
+}  // namespace
+
+std::string name_separator() {
+  return translated("{1}, {2}", "", "");
+}
+
+std::string translated(std::string_view text) {
+  std::string made(looked_up(text));
+  remember(text, {}, made);
+  return made;
+}
+
+std::string translated_with(std::string_view text, std::initializer_list<std::string> values) {
+  const std::span<const std::string> own(values.begin(), values.size());
+  std::string made = filled_pattern(text, looked_up(text), own);
+  remember(text, own, made);
+  return made;
 }
 
 }  // namespace attn

@@ -26,7 +26,7 @@ constexpr std::size_t most_letters = 80;  // of a sample's title
 std::vector<std::size_t> chosen_heads(const PlannedAttention& attention,
                                       const MapSelection& selection) {
   return numbers_in(selection.chosen_heads, attention.geometry.heads, "MapSelection::chosen_heads",
-                    "head", "heads");
+                    counted_heads);
 }
 
 // Layers that are shown; none = all, also those without numbers.
@@ -40,7 +40,7 @@ std::vector<std::size_t> chosen_layers(const Plan& plan, const MapSelection& sel
     throw input_error(translated("there is one map, and no stack of layers"),
                       "MapSelection::layers", translated("leave it out"));
   }
-  return numbers_in(selection.layers, count, "MapSelection::layers", "layer", "layers");
+  return numbers_in(selection.layers, count, "MapSelection::layers", counted_layers);
 }
 
 bool is_chosen(const PlannedAttention& attention, const std::vector<std::size_t>& layers) {

@@ -246,7 +246,7 @@ ViewOutcome view(const ViewOptions& options, const std::filesystem::path& page) 
 
 std::string view_text(const ViewOutcome& outcome) {
   std::string text =
-      translated("{1} of {2}, {3} cells, {4} bytes",
+      translated("{1} ({2}, {3} cells), {4} bytes",
                  translated_count(outcome.maps, "{1} map", "{1} maps"),
                  translated_count(outcome.attentions, "{1} attention", "{1} attentions"),
                  outcome.cells, outcome.bytes) +

@@ -207,7 +207,7 @@ TEST_CASE("an item that asks for too much work or time fails, and the batch goes
       {"batch", "in.jsonl", "--restrict", ".", "--plots", "none", "--out", "r"}, folder.path());
   CHECK(strangers.exit_code == 1);
   CHECK(strangers.errors ==
-        "attn-cli: in.000001: the document asks for 1.8e+13 multiplications, and the limit is "
+        "attn-cli: in.000001: the document asks for 1.8e+13 multiply-adds, and the limit is "
         "1e+12\n  where: in.jsonl:1\n"
         "  help:  make it smaller, or raise the limit with --max-work\n");
   CHECK(std::filesystem::exists(folder / "r/in.000002/result.json"));

@@ -208,7 +208,7 @@ TEST_CASE("what cannot be generated is refused with the reason") {
 TEST_CASE("the work of generating is counted before it is done") {
   CHECK(refused_with(3, {"run", "--model", speeches_model, "--text", "the", "--generate", "200",
                          "--plots", "none", "--out", "-", "--max-work", "10M"}) ==
-        "attn-cli: the document asks for 434380800 multiplications, and the limit is 1e+07\n"
+        "attn-cli: the document asks for 434380800 multiply-adds, and the limit is 1e+07\n"
         "  where: " +
             speeches_model + "\n  help:  make it smaller, or raise the limit with --max-work\n");
 }

@@ -32,7 +32,7 @@ TEST_CASE("view writes one page and says what is in it") {
   CHECK(view.errors == "");
   const std::string page = read_text(folder / "view.html");
   CHECK(view.output ==
-        "2 maps of 1 attention, 8 cells, " + std::to_string(page.size()) + " bytes\n  view.html\n");
+        "2 maps (1 attention, 8 cells), " + std::to_string(page.size()) + " bytes\n  view.html\n");
   CHECK(page.find("<html lang=\"en\"") != std::string::npos);
   CHECK(page.find("<title>Attention Maps of maps.json</title>") != std::string::npos);
   const Outcome json =

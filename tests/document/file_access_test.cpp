@@ -48,7 +48,7 @@ TEST_CASE("a restricted document may name files in the folder and below, and non
            (folder / "in").string() +
            "\", to which FileAccess::restrict_to confines the files of documents\n" +
            "  where: " + (folder / "doc.json").string() + ", /query/file\n" +
-           "  help:  put a copy of the file there";
+           "  help:  put a copy of the file into that folder";
   };
   CHECK(verdict(folder, query_in("out.npy"), access) == refused("out.npy"));
   CHECK(verdict(folder, query_in("in/../out.npy"), access) == refused("in/../out.npy"));
@@ -296,7 +296,7 @@ TEST_CASE(
             "\" has several names (hard links), and FileAccess::restrict_to allows but one\n  "
             "where: " +
             (folder / "doc.json").string() + ", /query/file\n" +
-            "  help:  put a copy of the file there");
+            "  help:  put a copy of the file into that folder");
   fs::remove(folder / "out.npy");
   CHECK(verdict(folder, query_in("in/q.npy"), access) == "valid");
   for (const FileAccess& any : {access, FileAccess()}) {

@@ -155,7 +155,7 @@ TEST_CASE("a document that asks for more work than is allowed is refused before 
   };
   CHECK(error("300") == "no error");
   CHECK(error("400") ==
-        "the document asks for 1600000 multiplications, and the limit is 1e+06\n"
+        "the document asks for 1600000 multiply-adds, and the limit is 1e+06\n"
         "  where: doc.json\n  help:  make it smaller, or raise the limit with Limits::work");
 }
 

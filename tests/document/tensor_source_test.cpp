@@ -135,7 +135,7 @@ TEST_CASE("the tensors that a document has made are counted together") {
   const attn::JsonValue ones = attn::parse_json(R"({"ones":[2,3]})");
   CHECK(source.read(ones, attn::DType::float32, "/query").size() == 6);
   CHECK(error_from([&] { source.read(ones, attn::DType::float32, "/key"); }) ==
-        "what the document has made up to here has 12 elements, and the limit is 10\n"
+        "the document so far has 12 elements, and the limit is 10\n"
         "  where: /key/ones\n"
         "  help:  make it smaller, or raise the limit with Limits::elements");
   CHECK(refusal(R"({"zeros":[1e18]})") ==

@@ -100,8 +100,9 @@ TEST_CASE("every file of a result is opened as its reader may open files") {
   CHECK(error_from([&] { confined.numbers("weights"); }) ==
         "\"" + (folder / "t.npy").string() + "\" is not in the folder \"" +
             (folder / "in").string() +
-            "\", to which FileAccess::restrict_to confines the files of documents\n" + "  where: " +
-            path.string() + ", /tensors/weights/file\n" + "  help:  put a copy of the file there");
+            "\", to which FileAccess::restrict_to confines the files of documents\n" +
+            "  where: " + path.string() + ", /tensors/weights/file\n" +
+            "  help:  put a copy of the file into that folder");
 }
 
 TEST_CASE("texts of a file are labels where their number fits") {

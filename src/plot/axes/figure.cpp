@@ -118,6 +118,14 @@ std::pair<double, double> within_margins(const FigureOptions& options,
   return {within(size.first), within(size.second)};
 }
 
+// The side of a picture that misses a whole number of pixels by rounding errors alone is that
+// number.
+double without_rounding_error(double side) {
+  constexpr double error = 1e-3;
+  const double whole = std::round(side);
+  return std::abs(side - whole) < error ? whole : side;
+}
+
 }  // namespace
 
 bool Shown::operator()(Part part) const {
@@ -325,8 +333,8 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
 
 Picture Figure::sheet(const std::function<void(Canvas&)>& draw) {
   const double unit = pixels(points_per_inch);
-  const double width = (size_.first + 2 * crop_margin) * unit;
-  const double height = (size_.second + 2 * crop_margin) * unit;
+  const double width = without_rounding_error((size_.first + 2 * crop_margin) * unit);
+  const double height = without_rounding_error((size_.second + 2 * crop_margin) * unit);
   Canvas canvas(format_, {0, height}, width, height, dpi_, paper_, letters_, true);
   canvas.draw(draw, threads_);
   return {canvas.finish(words_), typesetter_.warnings(), canvas.texts(),
@@ -363,8 +371,12 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
     if (!free_height_) limit(low, high, size_.second + 2 * crop_margin, exact_size_);
   }
   const Point lower_left = {left * scale, height_ - low * scale};
-  Canvas canvas(format_, lower_left, (right - left) * scale, (high - low) * scale, dpi_, paper_,
-                letters_);
+  double width = (right - left) * scale, height = (high - low) * scale;
+  if (exact_size_) {
+    width = without_rounding_error(width);
+    height = without_rounding_error(height);
+  }
+  Canvas canvas(format_, lower_left, width, height, dpi_, paper_, letters_);
   canvas.draw(draw, threads_);
   return {canvas.finish(words_), typesetter_.warnings(), canvas.texts(),
           canvas.frames(),       words_.description,     words_.caption};

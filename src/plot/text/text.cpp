@@ -230,12 +230,10 @@ void Typesetter::note_missing_letters(PangoLayout* layout) {
 std::vector<std::string> Typesetter::warnings() const {
   std::vector<std::string> warnings;
   for (const auto& [script, packages] : missing_scripts_) {
-    std::string& warning =
-        warnings.emplace_back(translated("no installed font has some letters of the script "));
-    warning += script;
-    warning +=
-        translated(": they are drawn as boxes; install a font for it, on Debian the package ");
-    warning += packages;
+    warnings.push_back(
+        translated("no installed font has some letters of the script {1}: they are drawn as boxes; "
+                   "install a font for it, on Debian the package {2}",
+                   script, packages));
   }
   return warnings;
 }

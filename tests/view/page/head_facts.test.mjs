@@ -44,9 +44,9 @@ test('a pattern is told with its share and with what even weights would give', a
 
 test('a head is not told a pattern that has less than half of its weight, or little more than even weights', async () => {
   const address = page('untold', [causal((query) => query - 1, 0.45), causal(() => null, 0), causal((query) => [0, 0, 1, 0, 3, 2, 1, 5][query], 0.9)]);
-  assert.match(await sentence(address, 0), /^Head 0\.0 has no plain pattern: the strongest key of a query has 0\.4\d on average, where even weights would give 0\.25; mostly "/);
-  assert.equal(await sentence(address, 1), 'Head 0.1 spreads its weight: the strongest key of a query has 0.25 on average, where even weights would give 0.25.');
-  assert.match(await sentence(address, 2), /^Head 0\.2 concentrates: the strongest key of a query has 0\.90 on average, .*; mostly "<s>" \(0\), "a" \(1\)\.$/);
+  assert.match(await sentence(address, 0), /^Head 0\.0 has no plain pattern: a query gives its strongest key 0\.4\d on average \(uniform: 0\.25\); mostly "/);
+  assert.equal(await sentence(address, 1), 'Head 0.1 spreads its weight: a query gives its strongest key 0.25 on average (uniform: 0.25).');
+  assert.match(await sentence(address, 2), /^Head 0\.2 concentrates: a query gives its strongest key 0\.90 on average .*; mostly "<s>" \(0\), "a" \(1\)\.$/);
 });
 
 test('the weight that many keys would have evenly is not said to be nothing', async () => {
@@ -55,7 +55,7 @@ test('the weight that many keys would have evenly is not said to be nothing', as
   const made = model(1, 1, Array.from({ length: count }, (_, at) => `t${at}`), { statistics: true });
   made.attentions[0].samples[0].maps[0].heads = [even];
   assert.equal(await sentence(makePage('many_keys', { ...made, layered: true }), 0),
-    'Head 0.0 spreads its weight: the strongest key of a query has 0.004 on average, where even weights would give 0.004.');
+    'Head 0.0 spreads its weight: a query gives its strongest key 0.004 on average (uniform: 0.004).');
 });
 
 test('the sentence names the stack where there are several', async () => {

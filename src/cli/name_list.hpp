@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "attn/language.hpp"
+
+namespace attn::cli {
+
+/// What separates the names of a list: ", " in English.
+inline std::string name_separator() {
+  return translated("{1}, {2}", "", "");
+}
+
+}  // namespace attn::cli
