@@ -52,8 +52,8 @@ struct BenchResult {
 /// queries with given keys, Error(input) for sizes beyond the machine.
 BenchResult bench(const BenchRequest& request);
 
-/// The heading of lines of bench_text().
-std::string bench_heading();
+/// The heading of lines of bench_text(). `additive`: whether one is of additive attention.
+std::string bench_heading(bool additive);
 
 /// A result as one line of text or of JSON. The JSON of additive attention has "gtanh", 10⁹ values
 /// of tanh per second, in place of "gflops" and "fraction_of_peak".

@@ -187,7 +187,7 @@ class Batch : DocumentWork {
       deal_with(documents[index],
                 [&](const FileAccess& access) { return documents.text(index, access); });
     });
-    records_->finish();
+    finish();
     BatchOutcome all = outcome();
     all.interrupted = all.interrupted && all.counts.left() > 0;
     return all;
@@ -207,6 +207,11 @@ class Batch : DocumentWork {
                       std::back_inserter(outcome_.warnings));
     summary_.emplace(outcome_.summary, options_.resume);
     records_.emplace(*summary_, options_.run.out, options_.run.sync);
+  }
+
+  void finish() {
+    records_->finish();
+    if (options_.resume) summary_->keep_last_lines();
   }
 
   // Computes each document of standard input as soon as its line has arrived. A job reads the next
@@ -235,7 +240,7 @@ class Batch : DocumentWork {
       }
     });
     outcome_.counts.items = items_;
-    records_->finish();
+    finish();
     return outcome();
   }
 

@@ -4,6 +4,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -341,6 +345,33 @@ void SummaryFile::append(std::string_view line) {
 
 void SummaryFile::sync() const {
   if (fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOSYS) fail(errno);
+}
+
+void SummaryFile::keep_last_lines() const {
+  const auto each_line = [&](const std::function<void(const std::string&, std::size_t)>& use) {
+    std::ifstream file(path_);
+    std::string line;
+    for (std::size_t number = 0; std::getline(file, line); ++number) use(line, number);
+  };
+  std::unordered_map<std::string, std::size_t> last;
+  std::size_t lines = 0;
+  each_line([&](const std::string& line, std::size_t number) {
+    ++lines;
+    try {
+      last[read_record(line).item.name] = number;
+    } catch (const Error&) {
+      // A line that is no record belongs to no item.
+    }
+  });
+  if (last.size() == lines) return;
+  std::unordered_set<std::size_t> kept;
+  for (const auto& [name, number] : last) kept.insert(number);
+  AtomicFile own(path_);
+  each_line([&](const std::string& line, std::size_t number) {
+    if (kept.contains(number)) own.write(line + "\n");
+  });
+  own.sync();
+  own.commit();
 }
 
 void SummaryFile::fail(int reason) const {

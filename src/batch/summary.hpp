@@ -100,6 +100,9 @@ class SummaryFile {
   void append(std::string_view line);
   /// Waits until the lines are on the disk.
   void sync() const;
+  /// Replaces the file by one with the last line of each item, of which one that failed and was
+  /// computed again has several. Nothing can be appended after that.
+  void keep_last_lines() const;
 
  private:
   void open(bool keep);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -95,7 +96,10 @@ int time_all(const GivenToBench& given) {
   for (const BenchRequest& request : requests) {
     const BenchResult result = timed(request);
     if (given.common.quiet) continue;
-    if (heading) print_result(bench_heading());
+    if (heading) {
+      print_result(bench_heading(std::ranges::any_of(
+          requests, [](const BenchRequest& one) { return one.kind == Kind::additive; })));
+    }
     heading = false;
     print_result(given.common.json ? bench_json(result) : bench_text(result));
   }

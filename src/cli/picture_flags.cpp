@@ -106,6 +106,17 @@ bool is_of_pixels(const std::string& text) {
   return text.ends_with("px") || (numbers && (width > most_inches || height > most_inches));
 }
 
+// A text whose lines shells keep in one: "One\nTwo".
+std::string with_lines(const std::string& text) {
+  std::string lines;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool breaks = text.compare(at, 2, "\\n") == 0;
+    lines += breaks ? '\n' : text[at];
+    if (breaks) ++at;
+  }
+  return lines;
+}
+
 std::pair<double, double> figure_size(const std::string& text) {
   if (is_of_pixels(text)) {
     throw wrong_value("--figsize", text,
@@ -259,7 +270,8 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
                translated("Weights change evenly between the middles of patches, over pictures"));
   flags.choice("--style", options.figure.style, styles, "NAME");
   flags.back().help = translated("standard, or matplotlib (identical pixels)");
-  flags.text("--title", options.figure.title, "TEXT", translated("Title of the picture"));
+  flags.add("--title", "TEXT", translated("Title of the picture"),
+            [&options](const std::string& text) { options.figure.title = with_lines(text); });
   flags.text("--xlabel", options.figure.xlabel, "TEXT", translated("Name of the key axis"));
   flags.text("--ylabel", options.figure.ylabel, "TEXT", translated("Name of the query axis"));
   flags.count("--columns", options.columns, "N",

@@ -558,7 +558,7 @@ Error DocumentNames::named(const Error& error) const {
 
 namespace {
 
-// Titles of data/*.json.
+// Titles and descriptions of data/*.json.
 constexpr auto titles = std::to_array<std::string_view>({
     to_translate("Additive attention"),
     to_translate("Causal attention"),
@@ -572,6 +572,30 @@ constexpr auto titles = std::to_array<std::string_view>({
     to_translate("Sliding window with a global token"),
     to_translate("Softmax of a score matrix"),
     to_translate("Two sentences"),
+    to_translate("Queries of width 20 meet keys of width 2. All keys are alike, so each "
+                 "query averages its valid values: 2 3 4 5 and 10 11 12 13."),
+    to_translate("Layer 0 of a trained sentence encoder: what each word looks at."),
+    to_translate("Layer 1 of a trained sentence encoder: what each word looks at."),
+    to_translate("Each word sees itself and the words before it, as in a language model."),
+    to_translate("Two Chinese sentences of 3 and 5 words in one batch; valid_lens keeps "
+                 "every word from looking at the padding."),
+    to_translate("Three queries look at a memory of five, which is narrower than they "
+                 "are."),
+    to_translate("Causal self-attention, cross-attention to a memory, feed-forward, each "
+                 "with add and norm."),
+    to_translate("Self-attention, add and norm, feed-forward, add and norm."),
+    to_translate("Two samples, two heads, three positions of width 4. The third key is "
+                 "hidden by replacing its scores with -1e9."),
+    to_translate("Four heads of width 4; two positions of the first sample are padding "
+                 "and score -1e9."),
+    to_translate("Scores in, weights out: each row becomes a distribution over the keys."),
+    to_translate("Three nn.Linear of width 8 over random hidden states."),
+    to_translate("Text, cut into word pieces as BERT does it: what is not in the "
+                 "vocabulary is put together from pieces."),
+    to_translate("Tokens, embedded with sinusoidal positions, in multi-head attention; "
+                 "the shorter sentence is padded."),
+    to_translate("Each position sees its two neighbours on either side; position 0 sees "
+                 "all and is seen by all."),
 });
 
 }  // namespace

@@ -87,6 +87,16 @@ Explanation::Column number_column(std::string header, std::span<const double> nu
   return column;
 }
 
+namespace {
+
+// The number that a reader sees.
+double as_shown(double number) {
+  double shown = 0;
+  return std::isfinite(number) && parse_number(shown_number(number), shown) ? shown : number;
+}
+
+}  // namespace
+
 Explanation::Term number_term(double number) {
   return {number < 0, shown_number(number < 0 ? -number : number)};
 }
@@ -100,7 +110,12 @@ Explanation::Term product_term(double a, double b) {
 Explanation::Sum product_sum(std::string name, std::span<const double> a, std::span<const double> b,
                              double total) {
   Explanation::Sum sum{std::move(name), {}, shown_number(total)};
-  for (std::size_t i = 0; i < a.size(); ++i) sum.terms.push_back(product_term(a[i], b[i]));
+  double of_shown = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum.terms.push_back(product_term(a[i], b[i]));
+    of_shown += as_shown(a[i]) * as_shown(b[i]);
+  }
+  sum.rounded = std::isfinite(of_shown) && shown_number(of_shown) != sum.total;
   return sum;
 }
 

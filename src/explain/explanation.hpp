@@ -129,6 +129,7 @@ struct Explanation {
     std::string name;
     std::vector<Term> terms;
     std::string total;
+    bool rounded = false;  ///< whether the digits of the terms give another total
   };
   struct Sums {
     std::vector<Sum> sums;  ///< those that are shown

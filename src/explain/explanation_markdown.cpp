@@ -162,7 +162,7 @@ class MarkdownWriter {
         terms += terms.empty() ? (term.negative ? "-" : "") : term.negative ? " - " : " + ";
         terms += term.text;
       }
-      row({sum.name, terms.empty() ? "0" : terms, sum.total});
+      row({sum.name, terms.empty() ? "0" : terms, (sum.rounded ? "≈ " : "") + sum.total});
     });
   }
 

@@ -284,7 +284,7 @@ class TextWriter {
       }
     }
     if (words.empty()) words.emplace_back("0");
-    words.push_back("= " + sum.total);
+    words.push_back((sum.rounded ? "≈ " : "= ") + sum.total);
     return words;
   }
 

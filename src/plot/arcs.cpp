@@ -221,7 +221,7 @@ class Arcs {
     const Paper& paper = figure_.paper();
     const Arc own = arc(line);
     const Colour colour = head_colour(line.head);
-    const double opacity = opacity_of_line(line.weight);
+    const double opacity = opacity_of_line(line.weight, paper);
     std::vector<double> dashes = head_dashes(line.head);
     for (double& dash : dashes) dash = figure_.pixels(dash);
     canvas.curve(own.points, {colour, opacity, figure_.line(width_of_line(line.weight)), dashes});
@@ -299,7 +299,8 @@ Picture draw_arcs(const HeadLines& lines, const LinesOptions& options, PictureFo
                       translated_count(matrix.rows(), "{1} query", "{1} queries"),
                       translated_count(matrix.columns(), "{1} key", "{1} keys"),
                       translated_count(matrices.size(), "{1} head", "{1} heads")),
-           matrices, lines.heads, options.figure);
+           matrices, lines.heads, translated("with thicker lines for larger weights"),
+           options.figure);
   std::optional<ArcTokens> text;
   std::vector<PlacedText> values;
   const auto lay_out = [&](Figure& on, const Box& area, const Shown&, bool) {

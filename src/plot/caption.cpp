@@ -110,8 +110,20 @@ std::string joined_sentences(const std::string& first, const std::string& second
   return second.empty() ? first : translated("{1} {2}", first, second);
 }
 
+std::string look_of(const ColourMap& map) {
+  const auto luminance = [&](std::size_t at) {
+    const Colour colour = map[at];
+    return 0.2126 * colour.red + 0.7152 * colour.green + 0.0722 * colour.blue;
+  };
+  const double low = luminance(0), middle = luminance(ColourMap::size() / 2),
+               high = luminance(ColourMap::size() - 1);
+  if (low > middle && middle > high) return translated("darker for larger weights");
+  if (low < middle && middle < high) return translated("lighter for larger weights");
+  return translated("coloured by weight");
+}
+
 CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatmap> heads,
-                        const FigureOptions& options) {
+                        const std::string& look, const FigureOptions& options) {
   const Matrix& matrix = matrices[0];
   const Heatmap& first = heads[0];
   const MapTicks names = map_ticks(first, matrix.rows(), matrix.columns(), options);
@@ -153,26 +165,25 @@ CaptionTexts caption_of(std::span<const Matrix> matrices, std::span<const Heatma
   const std::string which =
       at(cell) + (of_several ? translated(", where a query sees several keys") : std::string());
   const std::string strongest = translated("The strongest weight is {1}.", which);
-  return {joined_sentences(
-              translated("Attention of {1}{2}: the strongest weight is {3}.", cells, heads_named,
-                         which),
-              translated("A query's largest weight is {1} on average, where a uniform one would be "
-                         "{2}.",
-                         short_number(facts.largest_of_rows), short_number(facts.uniform))),
-          joined_sentences(
-              translated("A map of attention of {1}{2}, darker or thicker for larger weights.",
-                         cells, heads_named),
-              same_tokens ? place_sentence(facts) : strongest)};
+  return {
+      joined_sentences(
+          translated("Attention of {1}{2}: the strongest weight is {3}.", cells, heads_named,
+                     which),
+          translated("A query's largest weight is {1} on average, where a uniform one would be "
+                     "{2}.",
+                     short_number(facts.largest_of_rows), short_number(facts.uniform))),
+      joined_sentences(translated("A map of attention of {1}{2}, {3}.", cells, heads_named, look),
+                       same_tokens ? place_sentence(facts) : strongest)};
 }
 
 void describe(Figure& figure, const std::string& title, const std::string& description,
               std::span<const Matrix> matrices, std::span<const Heatmap> heads,
-              const FigureOptions& options) {
+              const std::string& look, const FigureOptions& options) {
   if (!options.caption) {
     figure.describe(title, description);
     return;
   }
-  const auto [caption, alternative] = caption_of(matrices, heads, options);
+  const auto [caption, alternative] = caption_of(matrices, heads, look, options);
   figure.describe(title, alternative);
   figure.add_caption(caption);
 }

@@ -19,7 +19,8 @@ namespace {
 constexpr double entry_width = 2;  // points; of the lines that name heads
 // Points; of a weight of 0 and of 1, or of the largest where weights go beyond 1.
 constexpr double thinnest = 0.3, thickest = 4.5;
-constexpr double faint = 0.15;  // the opacity of a weight of 0
+// The opacity of a weight of 0, and on dark paper, where faint lines vanish.
+constexpr double faint = 0.15, faint_on_dark = 0.4;
 constexpr std::array<double, 3> weights_in_legend{0.1, 0.5, 1};
 constexpr std::size_t long_input = 12;  // keys; longer inputs have few lines a query
 constexpr std::size_t usual_top = 3;
@@ -190,7 +191,7 @@ std::vector<LegendEntry> ChosenLines::key(const HeadLines& of, const Figure& fig
     if (share * full < threshold_) continue;
     entries.push_back({translated("weight {1}", short_number(share * full)), ink});
     entries.back().line_width = width_of_line(share);
-    entries.back().opacity = opacity_of_line(share);
+    entries.back().opacity = opacity_of_line(share, figure.paper());
   }
   const auto remark = [&](const std::string& text) {
     for (const std::string& line : figure.narrow() ? in_two(text) : std::vector{text}) {
@@ -265,8 +266,9 @@ double width_of_line(double share) {
   return thinnest + (thickest - thinnest) * share;
 }
 
-double opacity_of_line(double share) {
-  return faint + (1 - faint) * std::sqrt(share);
+double opacity_of_line(double share, const Paper& paper) {
+  const double least = paper.ink == black ? faint : faint_on_dark;
+  return least + (1 - least) * std::sqrt(share);
 }
 
 }  // namespace attn::plot

@@ -69,6 +69,6 @@ void add_message(Arrangement& all, const std::string& text, Figure& figure);
 
 /// Width in points and opacity of a line by its share of the full scale.
 double width_of_line(double share);
-double opacity_of_line(double share);
+double opacity_of_line(double share, const Paper& paper);
 
 }  // namespace attn::plot

@@ -232,7 +232,8 @@ GridFigure::GridFigure(const HeatmapGrid& grid, const GridOptions& options, Pict
   key_entries_ = colour_key(matrices_, colours_of(0), options.cells);
   FigureOptions figure = options.figure;
   figure.caption = figure.caption && !grid_.own_axes;
-  describe(figure_, figure.title.value_or(""), described(), matrices_, grid_.panels, figure);
+  describe(figure_, figure.title.value_or(""), described(), matrices_, grid_.panels,
+           look_of(scales_[0].map), figure);
 }
 
 Picture GridFigure::draw() {

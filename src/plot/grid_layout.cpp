@@ -316,7 +316,7 @@ void GridFigure::add_bar(const Box& panels, double left) {
     const std::string note = colour_note(matrices_[0], first.axes.box, first.colours, figure_);
     if (!note.empty()) label += (label.empty() ? "(" : "\n(") + note + ")";
     label = shown_(Part::axis_labels)
-                ? fitted_bar_label(label, !options_.colors.bar_label, panels.height(), figure_)
+                ? fitted_bar_label(label, !options_.colors.bar_label, 2 * half, figure_)
                 : "";
     bar_.emplace(Box{left, middle - half, left + width, middle + half}, label, scales_[0],
                  figure_.style(), figure_);

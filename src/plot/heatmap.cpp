@@ -390,7 +390,7 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
   describe(figure, texts.title,
            translated("Heatmap of {1}. ", described_cells(matrix, heatmap.of_positions)) +
                described_colours({&matrix, 1}, scale, key),
-           {&whole, 1}, {&given, 1}, options.figure);
+           {&whole, 1}, {&given, 1}, look_of(scale.map), options.figure);
   const std::string title_above_sums = sums ? std::exchange(texts.title, "") : "";
 
   std::vector<CellValue> values;

@@ -62,7 +62,7 @@ void draw_lines(Canvas& canvas, const Box& frame, const std::vector<WeightLine>&
   for (const WeightLine& line : lines) {
     canvas.line({frame.left, height(line.query, matrices[0].rows())},
                 {frame.right, height(line.key, matrices[0].columns())},
-                {head_colour(line.head), opacity_of_line(line.weight),
+                {head_colour(line.head), opacity_of_line(line.weight, figure.paper()),
                  figure.line(width_of_line(line.weight)), dashes[line.head]});
   }
 }
@@ -86,7 +86,8 @@ Picture draw_lines(const HeadLines& lines, const LinesOptions& options, PictureF
                       translated_count(first.rows(), "{1} query", "{1} queries"),
                       translated_count(first.columns(), "{1} key", "{1} keys"),
                       translated_count(matrices.size(), "{1} head", "{1} heads")),
-           matrices, lines.heads, options.figure);
+           matrices, lines.heads, translated("with thicker lines for larger weights"),
+           options.figure);
 
   const std::string queries = options.figure.ylabel.value_or(translated(default_ylabel));
   const std::string keys = options.figure.xlabel.value_or(translated(default_xlabel));

@@ -12,7 +12,7 @@ namespace attn::plot {
 namespace {
 
 constexpr double sheet_width = 183 / 25.4;                // inches
-constexpr double sheet_margin = 0.03;                     // inches; at all four sides
+constexpr double sheet_margin = 0.06;                     // inches; at all four sides
 constexpr double gap_beside = 0.16, gap_below = 0.14;     // inches; between panels
 constexpr double letter_size = 14, gap_of_letter = 0.03;  // points; inches below the letter
 constexpr double least_letters = 0.5;                     // of ten points

@@ -155,7 +155,8 @@ struct Tokens {
 };
 
 // What the tokens with the largest weights are.
-CaptionTexts texts_of(const std::vector<std::string>& tokens, const Matrix& matrix) {
+CaptionTexts texts_of(const std::vector<std::string>& tokens, const Matrix& matrix,
+                      const ColourMap& map) {
   std::vector<std::size_t> by_weight;
   for (std::size_t j = 0; j < tokens.size(); ++j) {
     if (matrix.shown(0, j) && std::isfinite(matrix.at(0, j))) by_weight.push_back(j);
@@ -170,9 +171,8 @@ CaptionTexts texts_of(const std::vector<std::string>& tokens, const Matrix& matr
             short_number(matrix.at(0, by_weight[n]));
   }
   const std::string largest = translated("The largest weights: {1}.", most);
-  return {
-      joined_sentences(translated("A text of {1}, tinted by weight.", count), largest),
-      joined_sentences(translated("A line of {1}, darker for larger weights.", count), largest)};
+  return {joined_sentences(translated("A text of {1}, tinted by weight.", count), largest),
+          joined_sentences(translated("A line of {1}, {2}.", count, look_of(map)), largest)};
 }
 
 // The colour bar right of the tokens.
@@ -239,7 +239,7 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
                                     translated_count(tokens.size(), "{1} token", "{1} tokens")) +
                              described_colours({&matrix, 1}, scale, key));
   if (options.figure.caption) {
-    const auto [caption, alternative] = texts_of(tokens, matrix);
+    const auto [caption, alternative] = texts_of(tokens, matrix, scale.map);
     figure.describe(title, alternative);
     figure.add_caption(caption);
   }

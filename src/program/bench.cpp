@@ -248,13 +248,13 @@ BenchResult bench(const BenchRequest& request) {
   return result;
 }
 
-std::string bench_heading() {
+std::string bench_heading(bool additive) {
   return line("B,H,Lq,Lk,D",
               {translated("runs"), translated("median ms"), translated("best ms"),
                translated("rate"), translated("peak"), translated("of peak")},
               translated("attention")) +
          line("", {"", "", "", "GFLOP/s", "GFLOP/s", "%"},
-              translated("(additive: rate in 10\u2079 tanh/s)"));
+              additive ? translated("(additive: rate in 10\u2079 tanh/s)") : std::string());
 }
 
 namespace {

@@ -361,6 +361,11 @@ std::string told_heads(const RunReport& report) {
 // What to say where the report shows one map of several.
 std::string others_of_map(const RunReport& report) {
   if (const std::string heads = told_heads(report); !heads.empty()) return heads;
+  // Without weights the output is that of one sample.
+  if (report.weights.empty() && report.output.shape().size() == 3 && report.output.shape()[0] > 1) {
+    return translated("One of {1} samples: RunOptions::sample chooses another.",
+                      report.output.shape()[0]);
+  }
   for (const auto& [tensor, shape] : report.shapes) {
     if (report.weights.empty() || tensor != report.weights[0].name || shape.size() < 3) continue;
     const bool of_heads = shape.size() == 3 && maps_are_of_heads(report.shapes);
@@ -386,7 +391,7 @@ std::string text_of(const RunReport& report, std::size_t width) {
                                  name(report.dtype), printable(report.document))) +
       "\n";
   if (!report.title.empty()) text += printable_lines(shown_title(report.title));
-  if (!report.description.empty()) text += printable_lines(report.description);
+  if (!report.description.empty()) text += printable_lines(shown_title(report.description));
   if (report.model) {
     for (const std::string& change : report.model->changes) text += change + "\n";
   }

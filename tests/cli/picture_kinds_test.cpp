@@ -153,14 +153,13 @@ TEST_CASE("a caption is printed, in the report and in the language that is spoke
   const std::vector<std::string> plot_it{"plot",      "heatmap", "w.json",
                                          "--caption", "--out",   "c.png"};
   const Outcome printed = attn_cli(plot_it, folder.path());
-  CHECK(
-      printed.output ==
-      "Attention of 3 queries × 3 keys: the strongest weight is 0.8 from \"was\" (1) to \"was\" "
-      "(1). A "
-      "query's "
-      "largest weight is 0.633 on average, where a uniform one would be 0.333.\n"
-      "A map of attention of 3 queries × 3 keys, darker or thicker for larger weights. On average "
-      "63 % of a query's weight is on the token itself.\n");
+  CHECK(printed.output ==
+        "Attention of 3 queries × 3 keys: the strongest weight is 0.8 from \"was\" (1) to \"was\" "
+        "(1). A "
+        "query's "
+        "largest weight is 0.633 on average, where a uniform one would be 0.333.\n"
+        "A map of attention of 3 queries × 3 keys, darker for larger weights. On average "
+        "63 % of a query's weight is on the token itself.\n");
   std::vector<std::string> with = plot_it;
   with.push_back("--json");
   CHECK(attn_cli(with, folder.path()).output.find("\"caption\": \"Attention of 3 queries") !=

@@ -30,10 +30,9 @@ TEST_CASE("a caption names the strongest weight and compares with a uniform one"
         "Attention of 3 queries × 3 keys: the strongest weight is 0.7 from \"it\" to \"tired\". A "
         "query's "
         "largest weight is 0.6 on average, where a uniform one would be 0.333.");
-  CHECK(
-      picture.description ==
-      "A map of attention of 3 queries × 3 keys, darker or thicker for larger weights. On average "
-      "37 % of a query's weight is on the token before it.");
+  CHECK(picture.description ==
+        "A map of attention of 3 queries × 3 keys, darker for larger weights. On average "
+        "37 % of a query's weight is on the token before it.");
   CHECK(draw_heatmap(three_words({1, 0, 0, 0, 1, 0, 0, 0, 1}), {}, PictureFormat::png)
             .caption.empty());
 }

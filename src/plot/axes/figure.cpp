@@ -1,6 +1,7 @@
 #include "plot/axes/figure.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -118,6 +119,25 @@ std::pair<double, double> within_margins(const FigureOptions& options,
   return {within(size.first), within(size.second)};
 }
 
+// Whether millimetres or pixels were taken for inches: posters are smaller.
+bool is_absurd(std::pair<double, double> inches) {
+  constexpr double longest = 60;
+  return std::max(inches.first, inches.second) > longest;
+}
+
+std::string in_millimetres(std::pair<double, double> size) {
+  std::string text = "FigureOptions::figsize " + with_digits(size.first, 6) + "mm";
+  if (size.second > 0) text += "x" + with_digits(size.second, 6) + "mm";
+  return text;
+}
+
+// Whether a text has a command, an index or a power between dollars.
+bool looks_like_tex(const std::string& text) {
+  const std::size_t begin = text.find('$'), end = text.find('$', begin + 1);
+  return begin != text.npos && end != text.npos &&
+         text.substr(begin, end - begin).find_first_of("\\^_") != text.npos;
+}
+
 // The side of a picture that misses a whole number of pixels by rounding errors alone is that
 // number.
 double without_rounding_error(double side) {
@@ -175,6 +195,9 @@ Figure::Figure(const FigureOptions& options, PictureFormat format,
   // Letters that were made small already do not shrink twice.
   const double of_width = asked_size_ ? scale_of_width(size_.first) : 1;
   typesetter_.set_font_scale(scale < 1 ? std::min(scale, of_width) : scale * of_width);
+  given_size_ = options.figsize.value_or(given_size_);
+  given_scale_ = scale;
+  first_scale_ = font_scale();
 }
 
 bool Figure::narrow() const {
@@ -331,14 +354,46 @@ Box Figure::tight_area(const std::function<Box(Figure&, const Box&)>& decorated)
   return {tight.left * across, tight.top * down, tight.right * across, tight.bottom * down};
 }
 
+std::vector<std::string> Figure::warnings() const {
+  std::vector<std::string> all = typesetter_.warnings();
+  // Those of presets shrink where they must, as their pages say.
+  constexpr double largest_of_presets = 2.6, much_smaller = 0.75;
+  if (standard() && panel_ == nullptr && given_scale_ > largest_of_presets &&
+      font_scale() < much_smaller * first_scale_) {
+    all.push_back(translated(
+        "FigureOptions::font_scale {1} is limited to {2}: larger letters do not fit",
+        with_digits(given_scale_, 3), with_digits(given_scale_ * font_scale() / first_scale_, 2)));
+  }
+  if (is_absurd(given_size_)) {
+    all.push_back(translated("FigureOptions::figsize is in inches: for millimetres write {1}",
+                             in_millimetres(given_size_)));
+  }
+  if (looks_like_tex(words_.title)) {
+    all.push_back(translated("there is no TeX in titles: write the letters themselves, such as α"));
+  }
+  return all;
+}
+
+void Figure::open(std::optional<Canvas>& canvas, Point lower_left, double width,
+                  double height) const {
+  try {
+    canvas.emplace(format_, lower_left, width, height, dpi_, paper_, letters_);
+  } catch (const Error& error) {
+    if (!is_absurd(given_size_)) throw;
+    throw Error(
+        ErrorKind::usage, error.problem(), "FigureOptions::figsize",
+        translated("sizes are in inches: for millimetres write {1}", in_millimetres(given_size_)));
+  }
+}
+
 Picture Figure::sheet(const std::function<void(Canvas&)>& draw) {
   const double unit = pixels(points_per_inch);
   const double width = without_rounding_error((size_.first + 2 * crop_margin) * unit);
   const double height = without_rounding_error((size_.second + 2 * crop_margin) * unit);
   Canvas canvas(format_, {0, height}, width, height, dpi_, paper_, letters_, true);
   canvas.draw(draw, threads_);
-  return {canvas.finish(words_), typesetter_.warnings(), canvas.texts(),
-          canvas.frames(),       words_.description,     words_.caption};
+  return {canvas.finish(words_), warnings(),         canvas.texts(),
+          canvas.frames(),       words_.description, words_.caption};
 }
 
 Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& draw) {
@@ -376,10 +431,11 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
     width = without_rounding_error(width);
     height = without_rounding_error(height);
   }
-  Canvas canvas(format_, lower_left, width, height, dpi_, paper_, letters_);
-  canvas.draw(draw, threads_);
-  return {canvas.finish(words_), typesetter_.warnings(), canvas.texts(),
-          canvas.frames(),       words_.description,     words_.caption};
+  std::optional<Canvas> canvas;
+  open(canvas, lower_left, width, height);
+  canvas->draw(draw, threads_);
+  return {canvas->finish(words_), warnings(),         canvas->texts(),
+          canvas->frames(),       words_.description, words_.caption};
 }
 
 bool leaves_room(const Figure& figure, const Box& place, const Box& map, const Box& all) {

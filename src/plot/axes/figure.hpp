@@ -117,6 +117,12 @@ class Figure {
          double dpi, double pixels_per_point, Lettering lettering, PlotStyle style,
          const std::string& font);
 
+  /// What the picture cannot do as it was asked.
+  std::vector<std::string> warnings() const;
+  /// Constructs the canvas of the picture. Throws Error that names the size that was asked for if
+  /// that is absurd.
+  void open(std::optional<Canvas>& canvas, Point lower_left, double width, double height) const;
+
   std::shared_ptr<const InEnglish> english_;  ///< in the matplotlib style, until all is drawn
   std::optional<DrawingRoom> room_;  ///< absent where a figure is only measured for another
   PictureFormat format_;
@@ -132,6 +138,9 @@ class Figure {
   bool free_height_ = false;        ///< whether the height follows the content
   double frame_width_ = 0.8;
   double seen_from_ = 1;  ///< factor of what a figure needs that is seen from afar, as a slide
+  std::pair<double, double> given_size_;  ///< FigureOptions::figsize; zeros for none
+  double given_scale_ = 1;                ///< FigureOptions::font_scale
+  double first_scale_ = 1;                ///< that of the letters before they had to fit
   Panel* panel_ = nullptr;
   double dpi_;
   bool hinted_;  ///< whether letters are fitted to pixels, as in the matplotlib style on a raster

@@ -285,7 +285,9 @@ void ColourBar::add_even_weight(const Figure& figure) {
 // the number where that has no tick.
 void ColourBar::name_even_weight(Figure& figure) {
   // Points; away from the bar, between texts, and from the label.
-  constexpr double size = 7, away = 3.5, gap = 2, apart = 3;
+  constexpr double usual_size = 7, least_size = 5, away = 3.5, gap = 2, apart = 3;
+  const double size =
+      std::clamp(least_size / figure.font_scale(), usual_size, axes.y.tick_label_size);
   Typesetter& typesetter = figure.typesetter();
   std::string name = translated("uniform");
   if (!even_named_) name = "1/" + std::to_string(scale_->keys_of_rows) + " " + name;
@@ -294,6 +296,11 @@ void ColourBar::name_even_weight(Figure& figure) {
   const double y = axes.box.bottom - *even_ * axes.box.height();
   const double line = figure.pixels(axes.y.tick_label_size * figure.font_scale());
   const double near = line / 2 + figure.pixels(gap);
+  // With the room that a text beside it leaves it, which is wide where letters are large.
+  const auto with_room = [&](Box box) {
+    box.right += figure.pixels(apart) * figure.font_scale();
+    return box;
+  };
   const auto free = [&](const Box& box, bool beside_label) {
     return box.top >= axes.box.top && box.bottom <= axes.box.bottom + line &&
            std::ranges::none_of(decorations.texts, [&](const PlacedText& other) {
@@ -301,20 +308,33 @@ void ColourBar::name_even_weight(Figure& figure) {
            });
   };
   // The label gives way only where nothing else helps.
-  for (const bool beside_label : {true, false}) {
-    for (const double down : {near, -near, 0.0, -1.5 * near, 1.5 * near}) {
-      const Vertical side = down == 0  ? Vertical::centre
-                            : down > 0 ? Vertical::top
-                                       : Vertical::bottom;
-      const PlacedText placed =
-          place(text, {x, y + (down == 0 ? 0 : down)}, {Horizontal::left, side});
-      if (!free(placed.bounds, beside_label)) continue;
-      // Letters of a slide are as large as the room between them is small.
-      const bool large = figure.font_scale() > 1;
-      move_label_from(placed.bounds.padded(large ? figure.pixels(apart) * figure.font_scale() : 0));
-      decorations.add(placed);
-      return;
+  const auto add_where_free = [&](double left, double down, bool beside_label) {
+    const Vertical side = down == 0  ? Vertical::centre
+                          : down > 0 ? Vertical::top
+                                     : Vertical::bottom;
+    const PlacedText placed = place(text, {left, y + down}, {Horizontal::left, side});
+    const Box box = with_room(placed.bounds);
+    if (!free(box, beside_label)) return false;
+    move_label_from(box);
+    decorations.add(placed);
+    return true;
+  };
+  if (even_named_) {
+    for (const bool beside_label : {true, false}) {
+      for (const double down : {near, -near, -1.5 * near, 1.5 * near}) {
+        if (add_where_free(x, down, beside_label)) return;
+      }
     }
+    return;
+  }
+  // A name that has the number too stands at the line, right of ticks that are as near.
+  double right = x;
+  for (const PlacedText& tick : decorations.texts) {
+    if (tick.degrees == 0 && std::abs(tick.bounds.centre() - y) < line)
+      right = std::max(right, tick.bounds.right + figure.pixels(apart) * figure.font_scale());
+  }
+  for (const double left : {x, right}) {
+    if (add_where_free(left, 0, false)) return;
   }
 }
 
