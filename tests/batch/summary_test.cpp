@@ -158,6 +158,20 @@ TEST_CASE("a line that cannot be written whole is not there, and none follows it
   CHECK(read_text(path) == "0123456789\n");
 }
 
+TEST_CASE("a summary can be cut down to the last line of each item") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "summary.jsonl";
+  SummaryRecord failed = record("a", "2024-01-01T00:00:01.000000Z");
+  failed.item.error = Error(ErrorKind::input, "wrong", "", "");
+  const std::string again = record_line(record("a", "2024-01-01T00:00:03.000000Z"));
+  const std::string b = record_line(record("b", "2024-01-01T00:00:02.000000Z"));
+  folder.write("summary.jsonl", record_line(failed) + b);
+  SummaryFile summary(path, true);
+  summary.append(again);
+  summary.keep_last_lines();
+  CHECK(read_text(path) == b + again);
+}
+
 TEST_CASE("links and pipes in the place of a summary are replaced") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "summary.jsonl";

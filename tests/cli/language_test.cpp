@@ -78,12 +78,58 @@ TEST_CASE("the matplotlib style is English in every language, the standard style
   CHECK(picture("standard", "en").find("Key Sequence Position") != std::string::npos);
 }
 
+TEST_CASE("warnings and errors about a picture in the matplotlib style are in the language") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[0.7,0.3],[0.4,0.6]]})");
+  const auto plotted = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"plot", "heatmap", "w.json", "--out", "w.png", "--style",
+                               "matplotlib", "--lang", "zh"});
+    return attn_cli(more, folder.path()).errors;
+  };
+  CHECK(plotted({"--title", "$\\alpha$"}) ==
+        "attn-cli: 警告：标题里不支持 TeX：请直接写字符，如 α\n");
+  CHECK(plotted({"--dpi", "10000"}).starts_with("attn-cli: 图片会有 "));
+}
+
+TEST_CASE("Chinese errors have no English words or punctuation but names") {
+  const TemporaryFolder folder;
+  const auto error = [&](const std::vector<std::string>& words, const std::string& input) {
+    return attn_cli(words, folder.path(), input).errors;
+  };
+  const std::string map = R"({"weights":[[[0.7,0.3],[0.4,0.6]],[[0.7,0.3],[0.4,0.6]]]})";
+  CHECK(error({"show", "-", "--sample", "9", "--lang", "zh"}, map) ==
+        "attn-cli: 没有样本 9：权重中有 2 个样本\n  位置：--sample\n  办法：请给 0 到 1\n");
+  CHECK(error({"run", "-", "--lang", "zh"}, R"({"attention":"self","x":[[1,2],[3]]})") ==
+        "attn-cli: 第 1 行有 1 个数，而它之前的行有 2 个\n  位置：标准输入，/x/1\n"
+        "  办法：张量的各行请给同样的长度\n");
+  CHECK(error({"run", "-", "--lang", "zh"}, R"({“attention”:"self"})")
+            .find("全角引号 “ 不是 JSON 的标点，请改用直引号 \"\n") != std::string::npos);
+  CHECK(error({"plot", "heatmap", "-", "--out", "x.txt", "--lang", "zh"}, map)
+            .find("请给以 .png、.svg 或 .pdf 结尾的文件名") != std::string::npos);
+  CHECK(error({"list", "--lang", "zh", "--lang", "tlh"}, "").find("en、zh") != std::string::npos);
+}
+
+TEST_CASE("no line of a Chinese help page begins with closing or ends with opening punctuation") {
+  for (const char* command : {"run", "plot", "heads", "compare"}) {
+    const std::string page = attn_cli({command, "--help", "--lang", "zh"}).output;
+    for (std::size_t at = page.find('\n'); at != page.npos; at = page.find('\n', at + 1)) {
+      const std::size_t first = page.find_first_not_of(' ', at + 1);
+      if (first == page.npos) break;
+      for (const char* closing : {"，", "。", "；", "：", "、", "）"}) {
+        CHECK(page.compare(first, 3, closing) != 0);
+      }
+      CHECK((at < 3 || page.compare(at - 3, 3, "（") != 0));
+    }
+  }
+}
+
 TEST_CASE("titles of the examples are in the language, those of other documents stay") {
   const TemporaryFolder folder;
   const Outcome example = attn_cli({"run", causal_example, "--plots", "heatmap", "--format", "svg",
                                     "--lang", "zh", "--out", "made"},
                                    folder.path());
-  CHECK(example.output.find("\n因果注意力\n") != std::string::npos);
+  CHECK(example.output.find("\n因果注意力\n每个词看到自己和它前面的词，与语言模型相同。\n") !=
+        std::string::npos);
   CHECK(read_text(folder / "made/heatmap.svg").find(">因果注意力<") != std::string::npos);
   CHECK(read_text(folder / "made/result.json").find("\"Causal attention\"") != std::string::npos);
   const Outcome other =
@@ -102,12 +148,12 @@ TEST_CASE("help pages are in the language, wherever --lang stands, and of the lo
     const Outcome outcome = attn_cli(words);
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.output.starts_with(
-        "计算一个输入文档并绘图。\n\n用法: attn-cli run INPUT [选项]\n"));
+        "计算一个输入文档并绘图。\n\n用法：attn-cli run INPUT [选项]\n"));
     CHECK(outcome.output.find("\n  --drop KEY,…          去掉一些键") != std::string::npos);
   }
   const Outcome all =
       shell("env -u LC_ALL -u LC_MESSAGES -u LANGUAGE LANG=zh_CN.UTF-8 \"$ATTN\" --help");
-  CHECK(all.output.starts_with("精确计算注意力并绘图。\n\n用法: attn-cli 命令 [INPUT] [选项]\n"));
+  CHECK(all.output.starts_with("精确计算注意力并绘图。\n\n用法：attn-cli 命令 [INPUT] [选项]\n"));
 }
 
 TEST_CASE(

@@ -74,6 +74,14 @@ TEST_CASE("of a longer sum the middle is left out and counted") {
         "| key 0 | -1·0 - 1·1 - 1·2 - 1·3 - 1·4 - 1·5 + … 5 more terms … - 1·11 - 1·12 | -1 |\n");
 }
 
+TEST_CASE("a sum whose shown digits give another total is marked as rounded") {
+  const std::array<double, 2> third{1.0 / 3, 1.0 / 3}, ones{1, 1};
+  const Explanation::Sums sums{
+      {attn::product_sum("out", third, ones, 2.0 / 3)}, Excerpt::all(1), {}};
+  CHECK(text_of(sums) == "   out  0.3333·1 + 0.3333·1 ≈ 0.6667\n");
+  CHECK(markdown_of(sums).ends_with("| out | 0.3333·1 + 0.3333·1 | ≈ 0.6667 |\n"));
+}
+
 TEST_CASE("a sum of nothing is 0") {
   CHECK(text_of(Explanation::Sums{{{"out[0]", {}, "0"}}, Excerpt::all(1), {}}) ==
         "   out[0]  0 = 0\n");

@@ -37,6 +37,20 @@ TEST_CASE("a caption names the strongest weight and compares with a uniform one"
             .caption.empty());
 }
 
+TEST_CASE("a caption says how larger weights look in the colours of the map") {
+  const auto described = [](const char* map) {
+    HeatmapOptions options = with_caption();
+    options.colors.cmap = map;
+    return draw_heatmap(three_words({0.1, 0.2, 0.7, 0.5, 0.25, 0.25, 0.2, 0.6, 0.2}), options,
+                        PictureFormat::png)
+        .description;
+  };
+  const std::string map = "A map of attention of 3 queries × 3 keys, ";
+  CHECK(described("Blues").starts_with(map + "darker for larger weights. "));
+  CHECK(described("viridis").starts_with(map + "lighter for larger weights. "));
+  CHECK(described("RdBu").starts_with(map + "coloured by weight. "));
+}
+
 TEST_CASE("a caption names places with their indices, and not the one key of a causal first row") {
   Heatmap map = three_words({1, 0, 0, 0.4, 0.6, 0, 0.2, 0.1, 0.7});
   map.query_places = {4, 5, 6};

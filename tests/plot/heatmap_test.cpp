@@ -101,6 +101,53 @@ TEST_CASE("a uniform weight is pale, and its place on the bar is named") {
   CHECK(std::abs(text("uniform")->y - text("1/30")->y) < 60);
 }
 
+TEST_CASE("the name of the uniform weight keeps away from the bar's label, and can be read") {
+  for (const double scale : {0.58, 1.0, 1.6}) {
+    HeatmapOptions options;
+    options.figure.font_scale = scale;
+    options.figure.figsize = {{8, 6}};
+    const Picture picture = draw_heatmap(heatmap_of({4, 4}, std::vector<double>(16, 0.25)), options,
+                                         PictureFormat::png);
+    const auto text = [&](const std::string& wanted) {
+      return std::ranges::find_if(picture.texts, [&](const PictureText& line) {
+        return line.text.find(wanted) != std::string::npos;
+      });
+    };
+    const auto name = text("uniform"), label = text("Attention weight");
+    REQUIRE(name != picture.texts.end());
+    REQUIRE(label != picture.texts.end());
+    // The label is turned: its upper edge is on the left.
+    CHECK(label->x + label->top - name->x - name->right > 2 * scale * options.figure.dpi / 72);
+  }
+}
+
+TEST_CASE("letters that cannot be as large as asked, and sizes in millimetres, are told of") {
+  HeatmapOptions options = small();
+  options.figure.figsize = {{3.25, 3}};
+  options.figure.font_scale = 8;
+  const auto warnings = [&] {
+    return draw_heatmap(heatmap_of({2, 2}, {0.5, 0.5, 0.5, 0.5}), options, PictureFormat::svg)
+        .warnings;
+  };
+  REQUIRE(warnings().size() == 1);
+  CHECK(warnings()[0].starts_with("FigureOptions::font_scale 8 is limited to "));
+  options.figure.font_scale = 1;
+  CHECK(warnings().empty());
+  options.figure.figsize = {{89, 60}};
+  CHECK(warnings() ==
+        std::vector<std::string>{"FigureOptions::figsize is in inches: for "
+                                 "millimetres write FigureOptions::figsize 89mmx60mm"});
+  options.figure.figsize = {{89, 0}};
+  options.figure.dpi = 300;
+  CHECK(error_from(
+            [&] {
+              draw_heatmap(heatmap_of({2, 2}, {0.5, 0.5, 0.5, 0.5}), options, PictureFormat::png);
+            },
+            ErrorKind::usage)
+            .ends_with("\n  where: FigureOptions::figsize\n  help:  sizes are in inches: for "
+                       "millimetres write FigureOptions::figsize 89mm"));
+}
+
 TEST_CASE("cells below the threshold, and all but the largest of a row, are blank") {
   const auto heatmap = heatmap_of({2, 3}, {0.6, 0.3, 0.1, 0.2, 0.2, 0.6});
   HeatmapOptions options = small();

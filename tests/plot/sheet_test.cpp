@@ -60,7 +60,7 @@ TEST_CASE("panels of a row stand side by side by their shares, rows below one an
   CHECK(text_on(picture, "c")->y > text_on(picture, "first")->y);
   // Three quarters of 6 inches less margins, and the gap between panels.
   CHECK(text_on(picture, "b")->x - text_on(picture, "a")->x ==
-        doctest::Approx((0.75 * (6 - 0.06 - 0.16) + 0.16) * 72).epsilon(0.001));
+        doctest::Approx((0.75 * (6 - 0.12 - 0.16) + 0.16) * 72).epsilon(0.001));
   CHECK(std::stod(picture.bytes.substr(picture.bytes.find("width=\"") + 7)) ==
         doctest::Approx(432));
 }

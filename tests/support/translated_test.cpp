@@ -13,6 +13,7 @@
 
 #include "chinese.hpp"
 #include "error_from.hpp"
+#include "support/reader_text.hpp"
 #include "support/utf8.hpp"
 #include "temporary_folder.hpp"
 
@@ -123,6 +124,26 @@ TEST_CASE("a value that meets Chinese letters has a space where it is Latin, and
                          2) == "样本 1、头 2 的 self.weights（行：查询，列：键）");
   CHECK(attn::translated("{1} of sample {2}, head {3} (rows: queries, columns: keys)", "权重", 1,
                          2) == "样本 1、头 2 的权重（行：查询，列：键）");
+}
+
+TEST_CASE("a space stays between Chinese letters and a value with a bracket or a dot at its end") {
+  const Chinese chinese;
+  CHECK(attn::translated("name a file that ends in {1}", ".png") == "请给以 .png 结尾的文件名");
+  CHECK(attn::translated("there is no {1}", "the (2)") == "没有 the (2)");
+  CHECK(attn::name_separator() == "、");
+}
+
+TEST_CASE("what is made in English is known to the reader in the language, with its values") {
+  const Chinese chinese;
+  {
+    const attn::InEnglish english(true);
+    const std::string keys = attn::translated_count(3, "{1} key", "{1} keys");
+    const std::string text = attn::translated("there is no {1}", keys);
+    CHECK(text == "there is no 3 keys");
+    CHECK(attn::for_reader(text) == "没有 3 个键");
+    CHECK(attn::for_reader("no text of the program") == "no text of the program");
+  }
+  CHECK(attn::for_reader("there is no 3 keys") == "there is no 3 keys");
 }
 
 TEST_CASE("what is no catalogue is refused, and the language stays") {
