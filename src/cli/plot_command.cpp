@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 #include "attn/language.hpp"
 #include "attn/pictures.hpp"
+#include "attn/terminal.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/common_flags.hpp"
@@ -96,7 +97,9 @@ int draw_into_folder(const GivenToPlot& given, const PlotRequest& request) {
       write_frames(frames, request.format, out.has_filename() ? out : out.parent_path());
   if (given.common.quiet) return 0;
   warn(frames[0].warnings);
-  if (given.common.json) print(frames_json(files, frames[0].warnings));
+  std::string names;
+  for (const std::filesystem::path& file : files) names += terminal_lines(file.string()) + "\n";
+  print(given.common.json ? frames_json(files, frames[0].warnings) : names);
   return 0;
 }
 
@@ -137,6 +140,8 @@ int draw(const GivenToPlot& given) {
     print(picture_json(picture, out));
   } else if (!picture.caption.empty()) {
     print(picture.caption + "\n" + picture.description + "\n");
+  } else {
+    print(terminal_lines(out.string()) + "\n");
   }
   return 0;
 }

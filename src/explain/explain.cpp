@@ -169,7 +169,7 @@ class KindExplanation {
     to.item(translated("formula: {1} ({2})", translated(kind.score), translated(kind.source)));
     for (const auto& [tensor, shape] : plan_.shapes)
       to.item(tensor + " " + text(shape) +
-              (tensor == plan_.shapes[0].first ? std::string(", ") + name(dtype) : ""));
+              (tensor == plan_.shapes[0].first ? translated(", ") + name(dtype) : ""));
     const bool single = plan_.model && dtype == DType::float32;
     to.paragraph(
         single ? translated("Numbers are shown rounded to {1} decimals, but computed in {2}, as "

@@ -78,7 +78,7 @@ TEST_CASE("plot dimensions takes bare shapes") {
       attn_cli({"plot", "dimensions", "-", "--out", "d.png"}, folder.path(),
                R"({"shapes":{"query":[2,3,4],"key":[2,5,4],"value":[2,5,6],"output":[2,3,6]}})");
   CHECK(plot.exit_code == 0);
-  CHECK(plot.output.empty());
+  CHECK(plot.output == "d.png\n");
   CHECK(png_header(read_text(folder / "d.png")).dpi == 300);
 }
 
