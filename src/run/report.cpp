@@ -361,11 +361,6 @@ std::string told_heads(const RunReport& report) {
 // What to say where the report shows one map of several.
 std::string others_of_map(const RunReport& report) {
   if (const std::string heads = told_heads(report); !heads.empty()) return heads;
-  // Without weights the output is that of one sample.
-  if (report.weights.empty() && report.output.shape().size() == 3 && report.output.shape()[0] > 1) {
-    return translated("One of {1} samples: RunOptions::sample chooses another.",
-                      report.output.shape()[0]);
-  }
   for (const auto& [tensor, shape] : report.shapes) {
     if (report.weights.empty() || tensor != report.weights[0].name || shape.size() < 3) continue;
     const bool of_heads = shape.size() == 3 && maps_are_of_heads(report.shapes);
@@ -379,8 +374,12 @@ std::string others_of_map(const RunReport& report) {
     if (samples > 1)
       return translated("One of {1} samples: RunOptions::sample chooses another.", samples);
     if (heads > 1) return translated("One of {1} heads: RunOptions::head chooses another.", heads);
+    return "";
   }
-  return "";
+  // Without weights the output is that of one sample.
+  const Shape& output = report.output.shape();
+  if (report.model || output.size() != 3 || output[0] < 2) return "";
+  return translated("One of {1} samples: RunOptions::sample chooses another.", output[0]);
 }
 
 std::string text_of(const RunReport& report, std::size_t width) {

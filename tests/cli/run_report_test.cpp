@@ -42,6 +42,14 @@ TEST_CASE("rows of the output have the same names with and without weights") {
   }
 }
 
+TEST_CASE("a report says that it shows one sample of several, with and without weights") {
+  const TemporaryFolder folder;
+  const std::string document = R"({"attention":"sdpa","seed":1,"query":{"randn":[3,2,4]}})";
+  const std::string others = "\nOne of 3 samples: --sample chooses another.\n";
+  CHECK(run_in(folder, document).output.find(others) != std::string::npos);
+  CHECK(run_in(folder, document, {"--no-weights"}).output.find(others) != std::string::npos);
+}
+
 TEST_CASE("a report shows as many columns as the terminal has room for") {
   const TemporaryFolder folder;
   folder.write("d.json", R"({"attention":"sdpa","seed":1,"query":{"randn":[20,16]}})");
