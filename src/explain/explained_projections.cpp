@@ -306,10 +306,10 @@ void explain_linear(const StoredLinear& linear, std::span<const double> x, std::
   Explanation::Sums sums{
       {}, explanation.excerpt(y.size(), most_rows, first_rows, last_rows), components_left_out};
   for (const std::size_t row : sums.rows.indices()) {
-    Explanation::Sum sum = product_sum(name + "[" + std::to_string(row) + "]", x,
-                                       linear.weight.row(first + row), y[row]);
-    if (bias) sum.terms.push_back(number_term(bias.values<double>()[first + row]));
-    sums.sums.push_back(std::move(sum));
+    std::optional<double> own_bias;
+    if (bias) own_bias = bias.values<double>()[first + row];
+    sums.sums.push_back(product_sum(name + "[" + std::to_string(row) + "]", x,
+                                    linear.weight.row(first + row), y[row], own_bias));
   }
   explanation.put(std::move(sums));
 }

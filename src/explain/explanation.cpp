@@ -108,12 +108,16 @@ Explanation::Term product_term(double a, double b) {
 }
 
 Explanation::Sum product_sum(std::string name, std::span<const double> a, std::span<const double> b,
-                             double total) {
+                             double total, std::optional<double> bias) {
   Explanation::Sum sum{std::move(name), {}, shown_number(total)};
   double of_shown = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     sum.terms.push_back(product_term(a[i], b[i]));
     of_shown += as_shown(a[i]) * as_shown(b[i]);
+  }
+  if (bias) {
+    sum.terms.push_back(number_term(*bias));
+    of_shown += as_shown(*bias);
   }
   sum.rounded = std::isfinite(of_shown) && shown_number(of_shown) != sum.total;
   return sum;

@@ -180,9 +180,9 @@ Explanation::Column number_column(std::string header, std::span<const double> nu
 Explanation::Term product_term(double a, double b);
 Explanation::Term number_term(double number);
 
-/// name: Σ a[i]·b[i], with the total given.
+/// name: Σ a[i]·b[i] and the bias, with the total given.
 Explanation::Sum product_sum(std::string name, std::span<const double> a, std::span<const double> b,
-                             double total);
+                             double total, std::optional<double> bias = std::nullopt);
 
 /// "… 58 more keys …"
 std::string left_out(std::size_t count, const RowNoun& noun = {});
