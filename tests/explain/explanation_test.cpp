@@ -39,7 +39,8 @@ std::vector<double> counted(std::size_t count) {
 
 Explanation::Sums sum_of(std::size_t terms) {
   const std::vector<double> numbers = counted(terms), ones(terms, -1);
-  return {{attn::product_sum("key 0", ones, numbers, -1)}, Excerpt::all(1), {}};
+  const double total = -static_cast<double>(terms * (terms - 1) / 2);
+  return {{attn::product_sum("key 0", ones, numbers, total)}, Excerpt::all(1), {}};
 }
 
 }  // namespace
@@ -58,20 +59,20 @@ TEST_CASE(
 }
 
 TEST_CASE("a sum is written out while it takes three lines") {
-  CHECK(text_of(sum_of(3)) == "   key 0  -1·0 - 1·1 - 1·2 = -1\n");
+  CHECK(text_of(sum_of(3)) == "   key 0  -1·0 - 1·1 - 1·2 = -3\n");
   CHECK(text_of(sum_of(25)) ==
         "   key 0  -1·0 - 1·1 - 1·2 - 1·3 - 1·4 - 1·5 - 1·6 - 1·7 - 1·8 - 1·9 - 1·10\n"
         "          - 1·11 - 1·12 - 1·13 - 1·14 - 1·15 - 1·16 - 1·17 - 1·18 - 1·19 - 1·20\n"
-        "          - 1·21 - 1·22 - 1·23 - 1·24 = -1\n");
+        "          - 1·21 - 1·22 - 1·23 - 1·24 = -300\n");
 }
 
 TEST_CASE("of a longer sum the middle is left out and counted") {
   CHECK(text_of(sum_of(64)) ==
         "   key 0  -1·0 - 1·1 - 1·2 - 1·3 - 1·4 - 1·5 - 1·6 - 1·7 - 1·8 - 1·9 - 1·10\n"
-        "          - 1·11 + … 47 more terms … - 1·59 - 1·60 - 1·61 - 1·62 - 1·63 = -1\n");
+        "          - 1·11 + … 47 more terms … - 1·59 - 1·60 - 1·61 - 1·62 - 1·63 = -2016\n");
   CHECK(markdown_of(sum_of(13)) ==
         "|  | terms | sum |\n| --- | --- | ---: |\n"
-        "| key 0 | -1·0 - 1·1 - 1·2 - 1·3 - 1·4 - 1·5 + … 5 more terms … - 1·11 - 1·12 | -1 |\n");
+        "| key 0 | -1·0 - 1·1 - 1·2 - 1·3 - 1·4 - 1·5 + … 5 more terms … - 1·11 - 1·12 | -78 |\n");
 }
 
 TEST_CASE("a sum whose shown digits give another total is marked as rounded") {

@@ -381,7 +381,7 @@ void Figure::open(std::optional<Canvas>& canvas, Point lower_left, double width,
   } catch (const Error& error) {
     if (!is_absurd(given_size_)) throw;
     throw Error(
-        ErrorKind::usage, error.problem(), "FigureOptions::figsize",
+        error.kind(), error.problem(), "FigureOptions::figsize",
         translated("sizes are in inches: for millimetres write {1}", in_millimetres(given_size_)));
   }
 }
