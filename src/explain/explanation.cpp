@@ -119,7 +119,8 @@ Explanation::Sum product_sum(std::string name, std::span<const double> a, std::s
     sum.terms.push_back(number_term(*bias));
     of_shown += as_shown(*bias);
   }
-  sum.rounded = std::isfinite(of_shown) && shown_number(of_shown) != sum.total;
+  sum.rounded =
+      std::isfinite(of_shown) && std::isfinite(total) && shown_number(of_shown) != sum.total;
   return sum;
 }
 
