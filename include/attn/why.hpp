@@ -14,8 +14,9 @@ struct WhyOptions {
   /// "encoder.2.1", "decoder.2.1" or "cross.2.1". Absent = no scores.
   std::optional<std::string> head;
   std::optional<std::size_t> query, key;  ///< absent = all that see each other
-  /// Token whose logit is split, at `query` or else at the last token: its id or its text, or an
-  /// empty text for the likeliest. Absent = no logit.
+  /// Token whose logit is split, at `query` or else at the first mask token of a masked model, or
+  /// else at the last token: its id or its text, or an empty text for the likeliest. Absent = no
+  /// logit.
   std::optional<std::string> logit;
   /// Token, named likewise, whose logit is taken away from that one, so that the difference of both
   /// is split. Absent = none.

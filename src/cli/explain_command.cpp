@@ -119,7 +119,9 @@ Command explain_command() {
   flags.begin_group(FlagGroup::input);
   flags.add(
       "--query", "N|TOKEN",
-      translated("Query to explain: counted from 0, its token, ROW,COLUMN of a patch, or all"),
+      translated(
+          "Query to explain: counted from 0, its token, ROW,COLUMN of a patch, or all (default "
+          "0; with --why and --logit the last, or the mask token)"),
       [&](const std::string& text) {
         options.every_query = text == "all";
         options.query_token.reset();

@@ -156,7 +156,9 @@ class KindExplanation {
     to.title = to.title.empty() ? title : translated("{1}: {2}", title, to.title);
     if (!plan_.title.empty()) to.paragraph(one_line(shown_title(plan_.title)));
     if (!plan_.description.empty()) to.paragraph(one_line(shown_title(plan_.description)));
-    to.item(translated("document: {1}", one_line(document)));
+    to.item(plan_.model && options_.document.input.empty()
+                ? translated("model: {1}", one_line(document))
+                : translated("document: {1}", one_line(document)));
     to.item(options_.every_query
                 ? translated("sample {1} of {2}, head {3} of {4}, each of the {5} queries, all "
                              "counted from 0",

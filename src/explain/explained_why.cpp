@@ -422,12 +422,21 @@ class WhyExplanation {
         named_splits(std::move(splits), plan_, document_.name(), options_.sample);
     const auto& [scores, logit] = named.splits;
     if (options_.format == ExplanationFormat::json) {
+      // As in a result, without the quotes of prose.
+      const auto text_of = [&](std::size_t token, const std::optional<std::string>& label) {
+        if (label) return *label;
+        return written_token(*request.folder, static_cast<std::int64_t>(token))
+            .value_or(std::to_string(token));
+      };
+      const std::string against =
+          logit && logit->against ? text_of(*logit->against, logit->against_label) : "";
       outcome.text = json_text(object(
           {{"document", document_.name()},
            {"sample", options_.sample},
            {"why", scores ? facts_in_full(*scores, scores->strongest_pair()) : Fact::absent()},
            {"contribution",
-            logit ? facts_in_full(*logit, named.token, named.against) : Fact::absent()}}));
+            logit ? facts_in_full(*logit, text_of(logit->token, logit->label), against)
+                  : Fact::absent()}}));
       return outcome;
     }
     Explanation to;
@@ -487,6 +496,7 @@ class WhyExplanation {
     why.head = place ? place->with_head(options_.head).text()
                      : options_.stack + "." + std::to_string(options_.layer.value_or(first)) + "." +
                            std::to_string(options_.head);
+    if (why.logit) why.query = position_of_logit(why, *request.folder, text);
     if (place && !why.query) why.query = text.read_by(place->stack).front().size() - 1;
     return why;
   }

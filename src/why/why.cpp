@@ -74,6 +74,18 @@ ModelPlace split_head(const std::string& name, const Architecture& model) {
   return *head;
 }
 
+std::optional<std::size_t> position_of_logit(const WhyOptions& why, const ModelFolder& folder,
+                                             const ModelTexts& text) {
+  const Architecture& model = folder.architecture;
+  if (why.query || model.stacks.back().causal || !folder.tokenizer) return why.query;
+  const auto mask = folder.tokenizer->special_ids().mask;
+  if (!mask || has_classifier(model, folder.weights)) return std::nullopt;
+  const std::vector<std::int64_t>& ids = last_text(folder, text);
+  const auto masked = std::ranges::find(ids, *mask);
+  if (masked == ids.end()) return std::nullopt;
+  return static_cast<std::size_t>(masked - ids.begin());
+}
+
 std::size_t token_named(const std::string& text, const ModelFolder& folder, const char* field) {
   if (std::size_t id = 0; parse_number(text, id)) {
     check_below(id, folder.architecture.vocabulary, field,
@@ -145,9 +157,12 @@ void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelText
 WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text,
                 const ModelOptions& options, const Progress& progress) {
   if (is_changed(options)) {
-    throw Error(ErrorKind::usage, translated("a split is of the model as it is"),
-                why.head ? "WhyOptions::head" : "WhyOptions::logit",
-                translated("leave it out, or the patch and the means of heads"));
+    throw Error(
+        ErrorKind::usage,
+        translated("a split cannot be combined with a part from another text, or with means "
+                   "of heads"),
+        why.head ? "WhyOptions::head" : "WhyOptions::logit",
+        translated("leave it out, or the patch and the means of heads"));
   }
   check_why(why, folder, text);
   const Architecture& model = folder.architecture;
@@ -159,7 +174,7 @@ WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTex
     choices.push_back(scores->kept());
   }
   if (why.logit) {
-    logit.emplace(model, folder.weights, text, why.query);
+    logit.emplace(model, folder.weights, text, position_of_logit(why, folder, text));
     choices.push_back(logit->kept(model));
   }
   const auto passes = freeze({model, folder.weights, text, options}, choices, progress);

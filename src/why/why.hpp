@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "attn/why.hpp"
@@ -21,6 +23,11 @@ std::size_t token_named(const std::string& text, const ModelFolder& folder, cons
 
 /// The head that WhyOptions::head names. Throws Error(input) for one that there is not.
 ModelPlace split_head(const std::string& name, const Architecture& model);
+
+/// The position whose logit is split: that of the choice, or else the first mask token of a model
+/// that predicts its masked tokens. Absent = the last one.
+std::optional<std::size_t> position_of_logit(const WhyOptions& why, const ModelFolder& folder,
+                                             const ModelTexts& text);
 
 /// Checks that a choice fits a model and its texts. Throws Error(input) at the field that names a
 /// head, position or token which is not there, or what cannot be split.

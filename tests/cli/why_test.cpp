@@ -246,10 +246,10 @@ TEST_CASE("run takes the output of a part from another text") {
       run({"--text", a, "--patch", b}).errors ==
       "attn-cli: the patch names no part of the model\n  where: --patch\n  help:  name it by --at, "
       "such as 2.1, 2.feed_forward or 2.residual\n");
-  CHECK(
-      run({"--text", a, "--patch", b, "--at", "1.1", "--logit"}).errors ==
-      "attn-cli: a split is of the model as it is\n  where: --logit\n  help:  leave it out, or the "
-      "patch and the means of heads\n");
+  CHECK(run({"--text", a, "--patch", b, "--at", "1.1", "--logit"}).errors ==
+        "attn-cli: a split cannot be combined with a part from another text, or with means of "
+        "heads\n  where: --logit\n  help:  leave it out, or the "
+        "patch and the means of heads\n");
   CHECK(
       run({"--text", a, "--ablate", "mean"}).errors ==
       "attn-cli: no heads are off\n  where: --ablate\n  help:  add --heads-off, or leave it out\n");
