@@ -293,6 +293,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"MapSelection::chosen_heads", "--head"},
     {"MapSelection::chosen_samples", "--sample"},
     {"MapRequest::others", "INPUT"},
+    {"ModelText::pair", "--pair"},
     {"PlotRequest::format", "--out"},
     {"PlotRequest::panels", "FILE"},
     {"RunOptions::weights", "--no-weights"},

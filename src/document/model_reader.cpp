@@ -89,6 +89,8 @@ class ModelReader {
         problems_.attempt([&] { read_why(root_, request_); });
       if (problems_.errors().size() == before)
         problems_.attempt([&] {
+          const std::vector<std::string>& slips = texts.slips();
+          plan_.warnings.insert(plan_.warnings.end(), slips.begin(), slips.end());
           if (auto warning = texts.not_cut()) plan_.warnings.push_back(std::move(*warning));
           finish(texts.unknown_tokens());
         });

@@ -68,6 +68,9 @@ class ModelTextReader {
   /// A warning of texts that the folder's library would cut, if there are any.
   std::optional<std::string> not_cut() const;
 
+  /// Warnings of texts that were read otherwise than they may have been meant.
+  const std::vector<std::string>& slips() const noexcept { return slips_; }
+
   /// A warning of tokens that the vocabulary does not know, if there are any.
   std::optional<std::string> unknown_tokens() const;
 
@@ -90,6 +93,7 @@ class ModelTextReader {
   std::optional<std::size_t> types_in_table() const;
   Sequences read_sequences(const JsonValue& value, const std::string& at, Stack stack);
   void read_sequence(const JsonValue& value, const std::string& at, Stack stack, Sequences& to);
+  void refuse_other_tokenizer() const;
   void read_token_types(const JsonValue& types);
   void find_special_ids();
   void fill_captions();
@@ -106,6 +110,7 @@ class ModelTextReader {
   ModelRequest& request_;
   ModelReport& report_;
   std::vector<Prompt> prompts_;
+  std::vector<std::string> slips_;
   std::size_t tokens_of_texts_ = 0, unknown_tokens_ = 0;
   std::size_t longest_found_ = 0;  // tokens of the longest text
   std::string before_;             // a prompt that goes before each text

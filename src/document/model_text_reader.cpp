@@ -17,6 +17,7 @@
 #include "support/work_budget.hpp"
 #include "tokens/characters.hpp"
 #include "tokens/regular_expression.hpp"
+#include "tokens/text_slips.hpp"
 
 namespace attn {
 
@@ -77,6 +78,7 @@ void ModelTextReader::read_texts() {
     request_.texts.types = std::move(read.types);
     request_.texts.place = "/text";
     report_.tokens = std::move(read.pieces);
+    refuse_other_tokenizer();
     return;
   }
   if (has_rows(*ids)) check_samples(*ids, 1, "/token_ids");
@@ -84,6 +86,27 @@ void ModelTextReader::read_texts() {
   report_.tokens = written(request_.texts.ids, request_.folder->tokenizer);
   find_special_ids();
   if (types != nullptr) read_token_types(*types);
+}
+
+// Throws Error(input) for ids of the folder's tokenizer that the model has no embedding of.
+void ModelTextReader::refuse_other_tokenizer() const {
+  const ModelFolder& folder = *request_.folder;
+  const auto table = StackWeights(folder.weights, model(), model().stacks.front())
+                         .shape(WeightPurpose::tokens, std::nullopt, "weight");
+  if (!table || table->empty()) return;
+  for (const Ids& own : request_.texts.ids) {
+    for (const std::int64_t id : own) {
+      if (id < 0 || static_cast<std::size_t>(id) < table->front()) continue;
+      throw input_error(
+          translated(
+              "the tokenizer of the folder gives {1} the id {2}, and the model has {3} tokens",
+              in_quotes(folder.tokenizer->pieces({&id, 1}).front()), id, table->front()),
+          folder.path.string(),
+          translated(
+              "the tokenizer belongs to another model: take its files from where the weights "
+              "are from"));
+    }
+  }
 }
 
 void ModelTextReader::read_token_types(const JsonValue& types) {
@@ -292,6 +315,11 @@ void ModelTextReader::read_sequence(const JsonValue& value, const std::string& a
   const auto second = is_pair ? std::optional(read(text_at(1))) : std::nullopt;
   auto cut =
       tokenizer.encode(read(first ? before_ + text : text), second, options_.special_tokens, at);
+  if (first && !is_pair) {
+    for (std::string& slip : text_slips(tokenizer, text, cut, to.typed)) {
+      if (std::ranges::count(slips_, slip) == 0) slips_.push_back(std::move(slip));
+    }
+  }
   if (first && truncates_) cut_text(cut, at);
   if (first) longest_found_ = std::max(longest_found_, cut.size());
   if (cut.empty()) {

@@ -18,6 +18,7 @@
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
+#include "tokens/text_slips.hpp"
 
 namespace attn {
 namespace {
@@ -95,10 +96,21 @@ Texts read_texts(const Document& document, const DocumentOptions& options,
   const bool special = flag == nullptr || expect_boolean(*flag, "/special_tokens");
   const Tokenizer tokenizer = tokenizer_of(document, options);
   if (warnings != nullptr) *warnings = tokenizer.warnings();
-  if (!text->is(JsonValue::Type::array)) return {tokens_of(*text, "/text", tokenizer, special)};
+  const auto note = [&](const JsonValue& own, const std::vector<TextToken>& tokens) {
+    if (warnings == nullptr || !own.is(JsonValue::Type::string)) return;
+    for (std::string& slip : text_slips(tokenizer, own.string(), tokens, false)) {
+      if (std::ranges::count(*warnings, slip) == 0) warnings->push_back(std::move(slip));
+    }
+  };
+  if (!text->is(JsonValue::Type::array)) {
+    Texts only{tokens_of(*text, "/text", tokenizer, special)};
+    note(*text, only.front());
+    return only;
+  }
   Texts texts;
   for (std::size_t i = 0; i < text->size(); ++i) {
     texts.push_back(tokens_of(text->element(i), pointer_to("/text", i), tokenizer, special));
+    note(text->element(i), texts.back());
   }
   return texts;
 }
