@@ -20,6 +20,7 @@
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 
 namespace attn {
 namespace {
@@ -133,7 +134,12 @@ Document open_batch_document(const ListedDocument& listed, const DocumentText& t
   if (listed.is_picture) {
     made = "{\"image\": " + json_string(listed.path.filename().native()) + "}";
   } else if (is_text) {
-    made = "{\"text\": " + json_string(line_of(text.text)) + "}";
+    std::string_view line = line_of(text.text);
+    if (listed.line == 1 && line.starts_with(byte_order_mark)) {
+      line.remove_prefix(byte_order_mark.size());
+    }
+    characters_of(line, place);  // for its error
+    made = "{\"text\": " + json_string(line) + "}";
   } else {
     reading.owner = text.owner;
   }

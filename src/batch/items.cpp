@@ -158,11 +158,42 @@ bool is_picture(const fs::path& path) {
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 
+// Throws Error(input) for a file of lines that has two bytes a character.
+void refuse_utf_16(std::string_view text, const fs::path& path) {
+  const std::string_view begin = text.substr(0, 256);
+  const bool marked = begin.starts_with("\xFF\xFE") || begin.starts_with("\xFE\xFF");
+  if (!marked && begin.find('\0') == std::string_view::npos) return;
+  throw input_error(translated("the file is a text in UTF-16, or not a text"),
+                    path == "-" ? "standard input" : path_text(path.native()),
+                    translated("save it as UTF-8, one text or document a line"));
+}
+
 // Whether a folder of a model says how pictures are prepared for it.
 bool reads_pictures(const fs::path& model) {
   std::error_code ignored;
   return fs::exists(model / "preprocessor_config.json", ignored) ||
          fs::exists(model / "processor_config.json", ignored);
+}
+
+// Whether a .json file of a checkpoint's folder belongs to the model.
+bool is_of_checkpoint(const fs::path& path) {
+  constexpr std::string_view names[]{"config.json",
+                                     "generation_config.json",
+                                     "preprocessor_config.json",
+                                     "processor_config.json",
+                                     "video_preprocessor_config.json",
+                                     "tokenizer.json",
+                                     "tokenizer_config.json",
+                                     "special_tokens_map.json",
+                                     "added_tokens.json",
+                                     "vocab.json",
+                                     "chat_template.json",
+                                     "modules.json",
+                                     "adapter_config.json",
+                                     "sentence_bert_config.json",
+                                     "config_sentence_transformers.json"};
+  const std::string name = path.filename().string();
+  return std::ranges::count(names, name) > 0 || name.ends_with(".index.json");
 }
 
 // Whether a folder has the configuration of a model and the files that go with it.
@@ -187,6 +218,7 @@ class DocumentList::Listing {
       : limits_{options.run.document.files.limits, std::nullopt, {}, {}},
         results_(real_path(options.run.out)),
         model_(options.run.document.model.has_value()),
+        checkpoint_(model_ ? real_path(*options.run.document.model) : fs::path()),
         reads_pictures_(model_ && reads_pictures(*options.run.document.model)),
         found_(found) {}
 
@@ -267,11 +299,12 @@ class DocumentList::Listing {
       entries.push_back(*entry);
     }
     if (error) add_unreadable(folder, name, system_error_text(error.value()));
+    const bool own = !checkpoint_.empty() && real_path(folder) == checkpoint_;
     std::sort(entries.begin(), entries.end(),
               [](const auto& a, const auto& b) { return a.path().native() < b.path().native(); });
     for (const fs::directory_entry& entry : entries) {
       const fs::path& path = entry.path();
-      if (is_hidden(path)) continue;
+      if (is_hidden(path) || (own && is_of_checkpoint(path))) continue;
       const std::string inside =
           (below.empty() ? "" : below + "/") + path.filename().generic_string();
       // Links to folders may lead in circles.
@@ -301,6 +334,14 @@ class DocumentList::Listing {
       ++repeated_;
       return;
     }
+    if (model_ && typed_ && (path.extension() == ".csv" || path.extension() == ".tsv")) {
+      add_error(path, below,
+                input_error(translated("this is a table, not texts"), path_text(path.native()),
+                            translated("give a .txt file with a text on each line, or a .jsonl "
+                                       "with a document on each, such as {1}",
+                                       R"({"text": "…"})")));
+      return;
+    }
     const bool texts = model_ && path.extension() == ".txt";
     if (path.extension() != ".jsonl" && !texts) {
       found_.push_back(
@@ -325,6 +366,7 @@ class DocumentList::Listing {
     return with_whole_files(limits_, [&](const FileAccess& access) {
       const auto file = MappedFile::open(named(path, typed_ || path == "-"), access);
       const std::string_view text = file->text();
+      refuse_utf_16(text, path);
       auto lines = std::make_unique<Lines>();
       bool all = true;
       std::uint64_t number = 0;
@@ -351,6 +393,7 @@ class DocumentList::Listing {
   FileAccess limits_;
   fs::path results_;
   bool model_;           // whether lines of .txt files are texts for a model
+  fs::path checkpoint_;  // of the model, whose own files are no documents
   bool reads_pictures_;  // whether pictures in folders are for the model
   bool typed_ = false;   // whether the user named the very file that is added
   std::vector<Source>& found_;

@@ -59,6 +59,15 @@ void refuse_file(const std::string& flag, const std::string& text) {
   const bool at = text.starts_with('@');
   const std::filesystem::path path = at ? text.substr(1) : text;
   if (!path.has_extension() || !std::filesystem::is_regular_file(path, none)) return;
+  const std::string ending = path.extension().string();
+  if (ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".wav") {
+    throw Error(
+        ErrorKind::usage,
+        translated("\"{1}\" is the name of a picture or sound, and {2} takes a text", text, flag),
+        flag,
+        flag == "--patch" ? translated("parts are patched in models of texts alone")
+                          : translated("pictures go to --image, sounds to --sound"));
+  }
   throw Error(ErrorKind::usage, translated("\"{1}\" is the name of a file, not a text", text), flag,
               translated("give what it holds: {1}", flag + " \"$(cat " + path.string() + ")\""));
 }

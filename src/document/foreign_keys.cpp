@@ -51,6 +51,15 @@ constexpr std::string_view write_positions = to_translate("write \"rotary\": {\"
 constexpr std::string_view write_seed = to_translate("write \"seed\"");
 constexpr std::string_view write_labels =
     to_translate("write \"labels\": {\"query\": […], \"key\": […]}");
+constexpr std::string_view write_label = to_translate(
+    "write \"labels\": {\"query\": […], \"key\": […]} for names of tokens; leave out the "
+    "class of a text");
+constexpr std::string_view write_text = to_translate("write \"text\"");
+constexpr std::string_view write_patch = to_translate("write \"patch\": {\"text\": …}");
+constexpr std::string_view write_logit = to_translate("write \"logit\", the token");
+constexpr std::string_view write_against = to_translate("write \"against_logit\", the token");
+constexpr std::string_view write_answers =
+    to_translate("write \"logit\", the token, and \"against_logit\", the other one");
 constexpr std::string_view write_batch_first =
     to_translate("leave it out: the first axis of a tensor is the sample");
 constexpr std::string_view give_flag = to_translate("leave it out: it is a flag of attn-cli run");
@@ -234,7 +243,15 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"manual_seed", write_seed},
     {"random_seed", write_seed},
     {"words", write_labels},
-    {"label", write_labels},
+    {"label", write_label},
+    {"clean", write_text},
+    {"corrupted", write_patch},
+    {"corrupt", write_patch},
+    {"counterfactual", write_patch},
+    {"answer", write_logit},
+    {"target", write_logit},
+    {"wrong_answer", write_against},
+    {"answers", write_answers},
     {"names", write_labels},
     {"batch_first", write_batch_first},
     {"out", give_flag},
@@ -290,6 +307,7 @@ constexpr std::pair<std::string_view, std::string_view> inner_keys[]{
     {"padding", "mask"},
     {"prefix", "mask"},
     {"where", "mask"},
+    {"at", "patch"},
     {"theta", "rotary"},
     {"buckets", "relative_bias"},
     {"max_distance", "relative_bias"},

@@ -182,10 +182,17 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
   const JsonValue* value = root.find("patch");
   if (value == nullptr) return;
   constexpr auto known = std::to_array<std::string_view>({"text", "token_ids", "at"});
-  expect_known_members(expect_object(*value, "/patch", members_help(known)), known, "/patch");
+  const bool is_text = value->is(JsonValue::Type::string);
+  expect_known_members(
+      expect_object(*value, "/patch",
+                    is_text
+                        ? translated("write {1}", R"("patch": {"text": "…", "at": "LAYER.HEAD"})")
+                        : members_help(known)),
+      known, "/patch");
   if (model.senses(model.stacks.front())) {
-    throw input_error(translated("models of pictures or sound take nothing from another text"),
-                      "/patch", translated("name a model of texts"));
+    throw input_error(translated("models of pictures or sound take nothing from another input"),
+                      "/patch",
+                      translated("name a model of texts: parts are patched in those alone"));
   }
   const JsonValue *text = value->find("text"), *ids = value->find("token_ids");
   if ((text == nullptr) == (ids == nullptr)) {
@@ -249,8 +256,14 @@ std::vector<std::string> read_for_each(const JsonValue& value, const std::string
     return std::vector(samples, expect_string(value, place));
   }
   if (value.size() != samples) {
-    throw input_error(translated("there are {1} tokens for {2} texts", value.size(), samples),
-                      place, translated("give one token for all texts, or one for each"));
+    const bool difference = samples == 1 && value.size() == 2 && place == "/logit";
+    throw input_error(
+        translated("{1} for {2}", translated_count(value.size(), "{1} token", "{1} tokens"),
+                   translated_count(samples, "{1} text", "{1} texts")),
+        place,
+        difference ? translated("for the difference of two logits name the second token with "
+                                "DocumentOptions::against_logit")
+                   : translated("give one token for all texts, or one for each"));
   }
   std::vector<std::string> texts;
   for (std::size_t b = 0; b < samples; ++b) {
@@ -322,6 +335,12 @@ void read_logits(const JsonValue& root, ModelRequest& request) {
   const Architecture& model = request.folder->architecture;
   const JsonValue* value = root.find("logits");
   bool& wanted = request.options.wanted.logits;
+  if (value != nullptr && value->is(JsonValue::Type::string)) {
+    throw input_error(
+        translated("expected {1}, found {2}", translated("true or false"),
+                   translated(type_text(*value))),
+        "/logits", translated("give true or false; the token whose logit is split is \"logit\""));
+  }
   if (value != nullptr) wanted = expect_boolean(*value, "/logits");
   if (!wanted || has_head(model, request.folder->weights)) return;
   const ModelHead& head = model.head;

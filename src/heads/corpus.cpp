@@ -18,6 +18,7 @@
 #include "heads/token_analyses.hpp"
 #include "io/hashed_files.hpp"
 #include "models/model_folder.hpp"
+#include "report/facts.hpp"
 #include "result/output_folder.hpp"
 #include "support/atomic_file.hpp"
 #include "support/errors.hpp"
@@ -141,18 +142,33 @@ class CorpusReading : DocumentWork {
     texts.add_inputs(*inputs_);
     inputs_->refuse_output(path_);
     check_report(asked_, *inputs_);
-    make_output_folder(asked_.out).keep();
+    NewFolders made = make_output_folder(asked_.out);
     const OutputLock lock = OutputLock::of_file(path_);
     if (asked_.resume) resume(texts);
     saved_ = Clock::now();
     while (before_.lines < texts.size() && !is_stopped()) read_block(texts);
     before_.done = before_.lines == texts.size();
+    add_parts();
+    if (before_.done && before_.texts == 0 && options_.shard.count == 1) return without_texts();
+    made.keep();
     save();
     HeadsCorpusOutcome outcome = outcome_of(before_, path_);
     outcome.interrupted = !before_.done;
     if (before_.done && options_.shard.count == 1) {
       report_corpus(asked_, before_, inputs_.get(), outcome);
     }
+    return outcome;
+  }
+
+  // Of a corpus without a text that could be read nothing is written.
+  HeadsCorpusOutcome without_texts() const {
+    HeadsCorpusOutcome outcome = outcome_of(before_, {});
+    outcome.files.clear();
+    outcome.table = translated(
+                        "No text of the corpus could be read: there are no means, and "
+                        "nothing is written.") +
+                    "\n";
+    outcome.json = json_text(object({{"texts", outcome.texts}, {"failed", outcome.failed}}));
     return outcome;
   }
 
@@ -261,7 +277,7 @@ class CorpusReading : DocumentWork {
     // An option that is wrong is so for every line.
     const bool of_all = names_option(item.error->where());
     if (of_all || kind == ErrorKind::internal || kind == ErrorKind::usage) throw *item.error;
-    sums.fail(line, item.error->problem());
+    sums.fail(line, *item.error);
   }
 
   [[noreturn]] void refuse_analyses_without_model() const {
@@ -356,11 +372,15 @@ class CorpusReading : DocumentWork {
     }
   }
 
-  void save() {
+  void add_parts() {
     for (CorpusSums& part : parts_) {
       before_.add(part, asked_);
       part = {};
     }
+  }
+
+  void save() {
+    add_parts();
     const FileHashList& inputs = read_.inputs();
     for (; known_inputs_ < inputs.size(); ++known_inputs_) {
       inputs_->add(path_of_text(inputs[known_inputs_].first));
@@ -423,6 +443,19 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
         translated("give it with DocumentOptions::model, and a file with one text per line"));
   }
   const std::string ending = options.corpus.extension().string();
+  const bool table = ending == ".csv" || ending == ".tsv";
+  if (table || (document.model && std::filesystem::is_directory(options.corpus, none))) {
+    const std::string name = in_quotes(options.corpus.string());
+    throw Error(
+        ErrorKind::usage,
+        table ? translated("{1} is a table, not a corpus", name)
+              : translated("{1} is a folder, and a corpus is one file", name),
+        "HeadsCorpusOptions::corpus",
+        translated(
+            "give a .txt file with a text on each line, or a .jsonl with a document on each, "
+            "such as {1}",
+            R"({"text": "…"})"));
+  }
   if (!document.model && !std::filesystem::is_directory(options.corpus, none) &&
       ending != ".jsonl" && ending != ".json") {
     throw Error(ErrorKind::usage, translated("there is no model that reads the texts"),

@@ -186,9 +186,16 @@ void CorpusSums::add(const std::vector<NamedMoments>& more, std::vector<NamedMom
   to.insert(to.end(), more_end, more.end());
 }
 
-void CorpusSums::fail(std::uint64_t line, const std::string& problem) {
+void CorpusSums::fail(std::uint64_t line, const Error& error) {
   ++failed;
-  keep(failures, {line, problem});
+  // What is wrong, at which key of the line, and what to do.
+  const std::string& where = error.where();
+  const std::size_t key = where.find('/');
+  const bool named = key != std::string::npos && (key == 0 || where.substr(0, key).ends_with(", "));
+  const std::string problem =
+      named ? translated("{1} (at {2})", error.problem(), where.substr(key)) : error.problem();
+  keep(failures,
+       {line, error.help().empty() ? problem : translated("{1}; {2}", problem, error.help())});
 }
 
 void CorpusSums::warn(std::uint64_t line, const std::vector<std::string>& text_warnings) {

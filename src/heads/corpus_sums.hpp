@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attn/error.hpp"
 #include "attn/heads.hpp"
 
 #include "heads/head_maps.hpp"
@@ -150,7 +151,7 @@ struct CorpusSums {
   /// Adds one text. Throws Error(input), adding nothing, if its attentions are others.
   void add(const std::vector<TextNumbers>& numbers, std::uint64_t line,
            const HeadsCorpusOptions& options);
-  void fail(std::uint64_t line, const std::string& problem);
+  void fail(std::uint64_t line, const Error& error);
   /// Counts a text if there are warnings of it.
   void warn(std::uint64_t line, const std::vector<std::string>& text_warnings);
   /// Adds the sums of other texts, without what is said of lines. Throws Error(input) if their

@@ -387,10 +387,9 @@ TEST_CASE("splits that a model or a text cannot have are refused at their keys")
     return problems_of(document_of(gpt2, R"("token_ids": [[1, 2, 3], [4, 5]], )" + keys));
   };
   CHECK(problem(R"("logit": ["1", "2"], "against_logit": "7", "why": {"head": "1.0"})") == "");
-  CHECK(
-      problem(R"("logit": ["1", "2", "3"])") ==
-      "there are 3 tokens for 2 texts\n  where: doc.json, /logit\n  help:  give one token for all "
-      "texts, or one for each");
+  CHECK(problem(R"("logit": ["1", "2", "3"])") ==
+        "3 tokens for 2 texts\n  where: doc.json, /logit\n  help:  give one token for all "
+        "texts, or one for each");
   CHECK(
       problem(R"("why": {"query": 1})") ==
       "the split names neither a head nor a logit\n  where: doc.json, /why\n  help:  give a head, "

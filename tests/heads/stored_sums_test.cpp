@@ -44,7 +44,7 @@ CorpusSums sums(double largest = 0.75) {
     }
     sums.add({numbers}, line, options);
   }
-  sums.fail(11, "unknown key \"txt\"");
+  sums.fail(11, {ErrorKind::input, "unknown key \"txt\"", "", ""});
   sums.warn(8, {"a text has 9 tokens"});
   return sums;
 }
