@@ -99,6 +99,15 @@ class ArchitectureReader {
   void read_even_sizes() {
     model_.width = reader_.required(
         "width", {"hidden_size", "n_embd", "n_embed", "d_model", "dim", "emb_dim"});
+    const auto key_of = [&](const std::vector<std::string>& keys) {
+      return reader_.listed(keys).value_or("");
+    };
+    model_.size_keys = {"",
+                        key_of({"num_decoder_layers", "decoder_layers"}),
+                        key_of({"hidden_size", "n_embd", "n_embed", "d_model", "dim", "emb_dim"}),
+                        key_of({head_keys.begin(), head_keys.end()}),
+                        row_.kv_heads ? "" : key_of({"num_key_value_heads"}),
+                        key_of({"vocab_size", "n_words"})};
     model_.heads = reader_.required(translated("number of heads"), head_keys);
     model_.kv_heads = reader_.first_count({"num_key_value_heads"}).value_or(model_.heads);
     if (row_.kv_heads) model_.kv_heads = *row_.kv_heads;
@@ -134,6 +143,11 @@ class ArchitectureReader {
                                                 "num_layers", "n_layers"})
                     : reader_.required(layers, {"num_hidden_layers", "n_layer", "num_layers",
                                                 "n_layers", "encoder_layers"});
+    model_.size_keys.layers =
+        key_of(row_.decoder ? std::vector<std::string>{"encoder_layers", "num_hidden_layers",
+                                                       "n_layer", "num_layers", "n_layers"}
+                            : std::vector<std::string>{"num_hidden_layers", "n_layer", "num_layers",
+                                                       "n_layers", "encoder_layers"});
     if (row_.groups) layers_ *= row_.groups->inner;
     decoder_layers_ =
         reader_.first_count({"num_decoder_layers", "decoder_layers"}).value_or(layers_);
@@ -585,6 +599,9 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row) {
     }
   }
   model.prefixes.emplace_back("");
+  for (std::string& warning : keys_of_others(part, own, name)) {
+    model.warnings.push_back(std::move(warning));
+  }
   note_versions(model, config, part);
   take_head_away(model, config);
   // A classifier of pictures has no model of texts.

@@ -263,6 +263,11 @@ struct SoundPart {
   std::size_t positions = 1500;  ///< tokens of a sound, each of two frames
 };
 
+/// Keys of the configuration that gave sizes; empty = it has none of that name.
+struct SizeKeys {
+  std::string layers, decoder_layers, width, heads, kv_heads, vocabulary;
+};
+
 struct SentenceModules;
 
 /// One model, as its config.json and the row of its family describe it.
@@ -271,6 +276,7 @@ struct Architecture {
   std::vector<std::string> prefixes;
   std::size_t width = 0, heads = 0, kv_heads = 0, head_width = 0, vocabulary = 0;
   std::size_t decoder_vocabulary = 0;  ///< of an encoder-decoder's decoder
+  SizeKeys size_keys;
   NormKind norm = NormKind::layer;
   bool norm_weights_from_one = false;  ///< norms multiply by 1 + weight (Gemma)
   bool norms_bare = false;             ///< norms have no weights

@@ -177,8 +177,19 @@ class StackWeights {
 
 /// Throws Error(input): the tensor `name` has a shape that does not fit the configuration. An
 /// expected size of 0 is any.
+/// `help`: what is wrong in the configuration, where that is known.
 [[noreturn]] void refuse_shape(const CheckpointWeights& weights, const std::string& name,
-                               const Shape& shape, const Shape& expected);
+                               const Shape& shape, const Shape& expected,
+                               const std::string& help = "");
+
+/// The number of layers of a stack that the file has tensors of, counted from the first; absent
+/// where names do not tell layers apart.
+std::optional<std::size_t> layers_in_file(const CheckpointWeights& weights,
+                                          const Architecture& model, const ModelStack& stack,
+                                          const std::string& prefix);
+
+/// What a number under a key of the configuration is, and what it is in the weights.
+std::string other_number(const std::string& key, std::size_t number, std::size_t in_weights);
 
 /// The shape of a tensor that is there. Throws Error(input) as refuse_shape() does unless it is
 /// `wanted`, where 0 is any size but none.

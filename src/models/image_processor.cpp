@@ -115,10 +115,30 @@ class ProcessorReader {
     for (const double deviation : own.deviation) {
       if (own.normalize) positive("image_std", std::abs(deviation));
     }
+    note_scales(own);
     return own;
   }
 
  private:
+  // Notes numbers of bytes beside numbers from 0 to 1.
+  static void note_scales(ImageProcessor& own) {
+    const double largest = 255 * own.rescale.value_or(1);
+    if (own.rescale && *own.rescale > 1) {
+      own.warnings.push_back(translated(
+          "\"rescale_factor\" of preprocessor_config.json is {1}, so that numbers of the "
+          "picture go up to {2}: from 0 to 1 they go with 1/255 = 0.00392156862745098",
+          number_text(*own.rescale), number_text(largest)));
+    }
+    const double mean = *std::ranges::max_element(own.mean);
+    if (own.normalize && own.rescale && *own.rescale <= 1 && mean > largest) {
+      own.warnings.push_back(translated(
+          "\"image_mean\" of preprocessor_config.json goes up to {1}, and numbers of the "
+          "picture from 0 to {2} after \"rescale_factor\": means of bytes go with "
+          "\"do_rescale\": false",
+          number_text(mean), number_text(largest)));
+    }
+  }
+
   void read_size(ImageProcessor& own) const {
     if (kind_.most_patches > 0) {
       own.patch = reader_.count("patch_size").value_or(16);

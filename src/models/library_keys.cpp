@@ -236,6 +236,38 @@ void refuse_unread(const JsonValue& config, const FamilyRow& row) {
   }
 }
 
+std::vector<std::string> keys_of_others(const JsonValue& config, const FamilyRow& row,
+                                        const std::string& family) {
+  static const std::vector<std::vector<std::string>> alike{
+      {"rope_theta", "rotary_base", "rotary_emb_base", "rope_base", "rope_freq_base",
+       "rotary_theta", "theta"},
+      {"rms_norm_eps", "rms_norm_epsilon", "layer_norm_eps", "layer_norm_epsilon",
+       "layernorm_epsilon", "norm_eps", "norm_epsilon", "eps"}};
+  const auto is_there = [&](const std::string& key) {
+    if (present_member(config, key) != nullptr) return true;
+    const JsonValue* part = present_member(config, "rope_parameters");
+    return part != nullptr && present_member(*part, key) != nullptr;
+  };
+  std::vector<std::string> warnings;
+  for (const std::vector<std::string>& group : alike) {
+    std::string wanted, found;
+    bool read = false;
+    for (const std::string& key : group) {
+      const bool own = row.keys.contains(key);
+      if (own && wanted.empty()) wanted = key;
+      if (own && is_there(key)) read = true;
+      if (!own && found.empty() && is_there(key)) found = key;
+    }
+    const JsonValue* kinds = present_member(config, "rope_parameters");
+    if (wanted.empty() || found.empty() || read || kinds != nullptr) continue;
+    warnings.push_back(
+        translated("\"{1}\" of the configuration is not read in models of the type {2}: the number "
+                   "stands there under \"{3}\", which is absent, so that the family's own counts",
+                   found, family, wanted));
+  }
+  return warnings;
+}
+
 std::vector<std::string> unknown_rope_keys(const JsonValue& object, const std::string& place,
                                            bool queries_grow) {
   std::vector<std::string> unknown;

@@ -48,6 +48,11 @@ void refuse_unsupported(const JsonValue& config);
 /// read. The error says what would be computed wrongly.
 void refuse_unread(const JsonValue& config, const FamilyRow& row);
 
+/// Warnings of keys that other libraries or families have for a number which the family's code
+/// looks for under another key, and does not find.
+std::vector<std::string> keys_of_others(const JsonValue& config, const FamilyRow& row,
+                                        const std::string& family);
+
 /// Throws Error(input) at a member of such an object at that JSON pointer that would change
 /// rotations and is not read. `queries_grow`: whether the family's queries grow with their
 /// position. Returns the names of members that are not known.

@@ -350,14 +350,52 @@ void read_modules_around(ModelFolder& model, const fs::path& path, const FileAcc
   if (sentence && sentence->longest) model.longest_read = sentence->longest;
 }
 
+namespace {
+
+// What to name in the place of a folder without a configuration, by the files that it holds; empty
+// if they do not say it.
+std::string held_instead(const fs::path& path, const FileAccess& access) {
+  std::error_code error;
+  fs::path model;
+  std::size_t looked_at = 0;
+  constexpr std::size_t most_looked_at = 1000;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (++looked_at > most_looked_at) break;
+    if (at->path().extension() == ".gguf" && (model.empty() || at->path() < model)) {
+      model = at->path();
+    }
+  }
+  if (!model.empty()) {
+    return translated("the model is in one file, {1}: name that", in_quotes(model.native()));
+  }
+  const fs::path snapshots = path / "snapshots";
+  if (fs::is_directory(snapshots, error)) {
+    const fs::path within = checkpoint_within(snapshots, access);
+    if (!within.empty()) {
+      return translated("this is a folder of Hugging Face's cache: name {1}",
+                        in_quotes(within.native()));
+    }
+  }
+  if (is_there(FileName::by_document(path, "params.json"), access)) {
+    return translated(
+        "this is a folder of Meta's or Mistral's own form: name the one with "
+        "config.json that Hugging Face has of this model");
+  }
+  return "";
+}
+
+}  // namespace
+
 Error no_configuration_in(const fs::path& path, const FileAccess& access) {
   const bool is_adapter = is_there(FileName::by_document(path, "adapter_config.json"), access);
   const fs::path within = checkpoint_within(path, access);
+  const std::string instead = held_instead(path, access);
   return {ErrorKind::file,
           translated("there is no config.json in the folder {1}", in_quotes(path.native())), "",
-          is_adapter ? translated("it holds only an adapter: name its "
-                                  "model, and the adapter with "
-                                  "DocumentOptions::adapter")
+          !instead.empty() ? instead
+          : is_adapter     ? translated("it holds only an adapter: name its "
+                                            "model, and the adapter with "
+                                            "DocumentOptions::adapter")
           : !within.empty()
               ? translated("its folder {1} has one: name that", in_quotes(within.native()))
               : translated("name the folder of a checkpoint")};

@@ -67,10 +67,36 @@ Shape TensorChecks::matrix(WeightPurpose purpose, LayerNumber layer, std::size_t
                     (columns == 0 || shape[1] == columns) && shape[0] > 0 && shape[1] > 0;
   if (!fits) {
     refuse_shape(weights_, *name, weights_.shape(*name),
-                 turned ? Shape{columns, rows} : Shape{rows, columns});
+                 turned ? Shape{columns, rows} : Shape{rows, columns},
+                 cause(purpose, shape, {rows, columns}));
   }
   use(purpose, layer, *name, shape[0]);
   return shape;
+}
+
+std::string TensorChecks::cause(WeightPurpose purpose, const Shape& found,
+                                const Shape& wanted) const {
+  if (weights_.gguf() != nullptr || found.size() != 2 || wanted[0] == found[0]) return "";
+  const bool columns = wanted[1] == 0 || wanted[1] == found[1];
+  const SizeKeys& keys = model_.size_keys;
+  const std::size_t width = model_.head_width;
+  using enum WeightPurpose;
+  if (purpose == tokens && columns && !keys.vocabulary.empty()) {
+    return other_number(keys.vocabulary, wanted[0], found[0]);
+  }
+  const bool of_key = purpose == key || purpose == value;
+  if ((!of_key && purpose != query) || !columns || model_.latent || found[0] % width != 0)
+    return "";
+  const std::size_t heads = found[0] / width;
+  if (of_key && keys.kv_heads.empty()) {
+    return translated(
+        "config.json has no \"num_key_value_heads\", and \"{1}\" ({2}) counts in its "
+        "place; with heads {3} wide the weights have {4} heads of keys",
+        keys.heads, model_.kv_heads, width, heads);
+  }
+  if (wanted[0] % width != 0) return "";
+  return translated("\"{1}\" of config.json is {2}, and with heads {3} wide the weights have {4}",
+                    of_key ? keys.kv_heads : keys.heads, wanted[0] / width, width, heads);
 }
 
 void TensorChecks::tensor(WeightPurpose purpose, std::size_t n, const Shape& wanted) {

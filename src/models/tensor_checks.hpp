@@ -57,6 +57,9 @@ class TensorChecks {
   std::set<std::string>& used_;
 
  private:
+  /// What the configuration has otherwise than a matrix [found] has, where one key says it.
+  std::string cause(WeightPurpose purpose, const Shape& found, const Shape& wanted) const;
+
   /// Holds a bias of the file, or that there is none, against what the model says of it.
   void check_bias(WeightPurpose purpose, LayerNumber layer,
                   const std::optional<std::string>& name) const;

@@ -354,7 +354,12 @@ void check_vision(const Architecture& model, const StackWeights& names,
     for (std::size_t i = 0; fits && i < wanted.size(); ++i) {
       fits = shape[i] > 0 && (wanted[i] == 0 || shape[i] == wanted[i]);
     }
-    if (!fits) refuse_shape(weights, *name, weights.shape(*name), wanted);
+    std::string help;
+    if (purpose == tokens && shape.size() == 4 && shape[2] == shape[3] &&
+        shape[2] != vision.patch) {
+      help = other_number("patch_size", vision.patch, shape[2]);
+    }
+    if (!fits) refuse_shape(weights, *name, weights.shape(*name), wanted, help);
     return shape;
   };
   const std::size_t pixels = vision.patch * vision.patch;

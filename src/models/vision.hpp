@@ -37,6 +37,7 @@ struct ImageProcessor {
   std::optional<double> rescale;
   bool normalize = true;
   std::array<double, 3> mean = {}, deviation = {};
+  std::vector<std::string> warnings;  ///< of settings that hardly fit together
 
   /// Resized and cropped, in eight bits. Throws as resampled() does.
   Pixels prepared(const Pixels& picture, const Limits& limits) const;

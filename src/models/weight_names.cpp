@@ -138,16 +138,60 @@ StoredLinear StackWeights::linear(WeightPurpose purpose, std::size_t layer) cons
 }
 
 void refuse_shape(const CheckpointWeights& weights, const std::string& name, const Shape& shape,
-                  const Shape& expected) {
+                  const Shape& expected, const std::string& help) {
   std::string sizes;
   for (const std::size_t size : expected) {
     sizes += (sizes.empty() ? "" : ",") + (size == 0 ? "any" : std::to_string(size));
   }
-  throw input_error(translated("{1} {2} does not fit the configuration: expected [{3}]", name,
-                               text(shape), sizes),
-                    weights.place(),
-                    translated("the configuration and the weights do not belong together"));
+  throw input_error(
+      translated("{1} {2} does not fit the configuration: expected [{3}]", name, text(shape),
+                 sizes),
+      weights.place(),
+      help.empty() ? translated("the configuration and the weights do not belong together") : help);
 }
+
+std::optional<std::size_t> layers_in_file(const CheckpointWeights& weights,
+                                          const Architecture& model, const ModelStack& stack,
+                                          const std::string& prefix) {
+  if (stack.staged || stack.groups > 1 || stack.inner > 1) return std::nullopt;
+  const StackWeights names(weights, model, stack, prefix);
+  if (names.layer_prefix(0) == names.layer_prefix(1)) return std::nullopt;
+  const auto has = [&](std::size_t layer) {
+    const std::string own = names.layer_prefix(layer);
+    return std::ranges::any_of(weights.names(),
+                               [&](const std::string& name) { return name.starts_with(own); });
+  };
+  std::size_t count = 0;
+  while (has(count)) ++count;
+  return count;
+}
+
+std::string other_number(const std::string& key, std::size_t number, std::size_t in_weights) {
+  return translated("\"{1}\" of config.json is {2}, and the weights have {3}", key, number,
+                    in_weights);
+}
+
+namespace {
+
+// The family whose tensors have names such as these; empty if none is known by its.
+std::string family_of_names(const CheckpointWeights& weights) {
+  constexpr std::pair<std::string_view, std::string_view> known[]{
+      {"gpt_neox.embed_in.weight", "gpt_neox"},
+      {"transformer.wte.weight", "gpt2"},
+      {"wte.weight", "gpt2"},
+      {"roberta.embeddings.word_embeddings.weight", "roberta"},
+      {"distilbert.embeddings.word_embeddings.weight", "distilbert"},
+      {"bert.embeddings.word_embeddings.weight", "bert"},
+      {"model.decoder.embed_tokens.weight", "opt"},
+      {"model.embed_tokens.weight", "llama"},
+      {"shared.weight", "t5"}};
+  for (const auto& [name, family] : known) {
+    if (weights.has(std::string(name))) return std::string(family);
+  }
+  return "";
+}
+
+}  // namespace
 
 std::string head_weight(const ModelHead& head, const CheckpointWeights& weights) {
   const std::string name = head.weight + ".weight", part = "language_model." + name;
@@ -245,9 +289,15 @@ std::string find_prefix(const CheckpointWeights& weights, const Architecture& mo
                                  .name(WeightPurpose::tokens, std::nullopt) +
                              ".weight";
   const std::vector<std::string_view> known(weights.names().begin(), weights.names().end());
+  const std::string other = family_of_names(weights);
   throw input_error(
       translated("the weights have no token embeddings: no tensor {1}", in_quotes(wanted)),
-      weights.place(), suggestion(wanted, known));
+      weights.place(),
+      other.empty() || other == model.family
+          ? suggestion(wanted, known)
+          : translated("their names are as in models of the type {1}, and \"model_type\" of "
+                       "config.json is {2}",
+                       other, model.family));
 }
 
 std::vector<bool> layers_with_sinks(const Architecture& model, const CheckpointWeights& weights,
@@ -295,8 +345,26 @@ std::optional<std::string> unread_warning(const Architecture& model,
     names += (names.empty() ? "" : name_separator()) + unread[i];
   }
   if (unread.size() > most) names += translated(" and {1} more", unread.size() - most);
-  return translated("nothing reads {1} of the file: {2}",
-                    translated_count(unread.size(), "{1} tensor", "{1} tensors"), names);
+  const std::string text =
+      translated("nothing reads {1} of the file: {2}",
+                 translated_count(unread.size(), "{1} tensor", "{1} tensors"), names);
+  const auto head = std::ranges::find_if(unread, [](const std::string& name) {
+    return name == "classifier.weight" || name == "score.weight" || name == "qa_outputs.weight" ||
+           name == "classifier.dense.weight" || name == "classifier.out_proj.weight";
+  });
+  if (head != unread.end()) {
+    return translated(
+        "{1}; {2} is the head of a model that classifies, and \"architectures\" of "
+        "config.json must name its class, such as BertForSequenceClassification",
+        text, *head);
+  }
+  const ModelStack& stack = model.stacks.front();
+  const auto layers = layers_in_file(weights, model, stack, prefix);
+  const std::string& key = model.size_keys.layers;
+  if (!layers || *layers <= stack.layers.size() || key.empty() || weights.gguf() != nullptr) {
+    return text;
+  }
+  return translated("{1}; {2}", text, other_number(key, stack.layers.size(), *layers));
 }
 
 }  // namespace attn

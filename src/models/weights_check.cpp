@@ -296,7 +296,10 @@ class StackCheck : FeedForwardChecks {
       matrix(WeightPurpose::embedding_projection, std::nullopt, model_.width, embedded);
     } else if (embedded != model_.width) {
       refuse_shape(weights_, *names_.found(WeightPurpose::tokens, std::nullopt, "weight"), tokens,
-                   {tokens[0], model_.width});
+                   {tokens[0], model_.width},
+                   weights_.gguf() != nullptr || model_.size_keys.width.empty()
+                       ? ""
+                       : other_number(model_.size_keys.width, model_.width, embedded));
     }
     if (model_.positions == ModelPositions::learned)
       matrix(WeightPurpose::positions, std::nullopt, 0, 0);
@@ -389,6 +392,21 @@ void check_head(const Architecture& model, const CheckpointWeights& weights,
   }
 }
 
+// Throws Error(input) for fewer layers than the configuration has.
+void check_layer_count(const Architecture& model, const CheckpointWeights& weights,
+                       const ModelStack& stack, const std::string& prefix) {
+  const auto found = layers_in_file(weights, model, stack, prefix);
+  const bool decoder = &stack != &model.stacks.front();
+  const std::string& own = model.size_keys.decoder_layers;
+  const std::string& key = decoder && !own.empty() ? own : model.size_keys.layers;
+  const std::size_t wanted = stack.layers.size();
+  if (!found || *found == 0 || *found >= wanted || key.empty() || weights.gguf() != nullptr) return;
+  throw input_error(translated("\"{1}\" of config.json is {2}, and the weights have {3}", key,
+                               wanted, translated_count(*found, "{1} layer", "{1} layers")),
+                    weights.place(),
+                    translated("write {1} there, or take the model's complete weights", *found));
+}
+
 // Whether the stack goes without a tensor of that name within a layer.
 bool is_left_out(const ModelStack& stack, std::size_t n, const std::string& name) {
   const auto has = [&](const std::vector<std::string>& names) {
@@ -412,6 +430,7 @@ std::vector<std::string> check_weights(const Architecture& model,
   const std::string prefix = find_prefix(weights, model);
   std::set<std::string> used(weights.noted().begin(), weights.noted().end());
   for (const ModelStack& stack : model.stacks) {
+    check_layer_count(model, weights, stack, prefix);
     StackCheck(model, weights, stack, prefix, used).check();
   }
   if (model.senses(model.stacks.front())) {

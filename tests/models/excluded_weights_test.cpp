@@ -197,14 +197,18 @@ TEST_CASE(
   CHECK_FALSE(warning(ChangedCheckpoint("llama_grouped")
                           .put("model.layers.0.self_attn.rotary_emb.inv_freq", {4}, 1)
                           .put("pooler.dense.weight", {32, 32}, 1)));
-  CHECK(warning(ChangedCheckpoint("llama_grouped").put("score.weight", {2, 32}, 1)) ==
-        "nothing reads 1 tensor of the file: score.weight");
+  CHECK(
+      warning(ChangedCheckpoint("llama_grouped").put("score.weight", {2, 32}, 1)) ==
+      "nothing reads 1 tensor of the file: score.weight; score.weight is the head of a model that "
+      "classifies, and \"architectures\" of config.json must name its class, such as "
+      "BertForSequenceClassification");
   // A bias of the head that the family does not have.
   CHECK(warning(ChangedCheckpoint("llama_grouped").put("lm_head.bias", {60}, 1)) ==
         "nothing reads 1 tensor of the file: lm_head.bias");
   CHECK(warning(ChangedCheckpoint("llama_grouped").set("num_hidden_layers", "1")) ==
         "nothing reads 9 tensors of the file: model.layers.1.input_layernorm.weight, "
-        "model.layers.1.mlp.down_proj.weight, model.layers.1.mlp.gate_proj.weight and 6 more");
+        "model.layers.1.mlp.down_proj.weight, model.layers.1.mlp.gate_proj.weight and 6 more; "
+        "\"num_hidden_layers\" of config.json is 1, and the weights have 2");
   // Of a model of several parts only that of the texts counts.
   CHECK_FALSE(warning(
       ChangedCheckpoint("qwen3_5_text_part").put("model.visual.patch_embed.weight", {2, 2}, 1)));
