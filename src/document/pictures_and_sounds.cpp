@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,11 @@ namespace {
 
 std::shared_ptr<const MappedFile> opened(const FileName& file, const Document& document,
                                          const char* key) {
+  const std::string& name = file.path().native();
+  if (name.find("http:/") != name.npos || name.find("https:/") != name.npos) {
+    throw input_error(translated("{1} is an address, and nothing is downloaded", in_quotes(name)),
+                      key, translated("download it first, and name the file"));
+  }
   try {
     return MappedFile::open(file, document.access());
   } catch (const Error& error) {
@@ -63,6 +69,24 @@ Pixels prepared_pixels(const std::string& name, const Document& document,
   }
 }
 
+// A warning of a grid of patches to which positions must be stretched, in families whose code does
+// so only if it is told to.
+std::optional<std::string> stretched(const Architecture& model, const PatchGrid& grid,
+                                     std::size_t height, std::size_t width) {
+  const VisionPart& vision = *model.vision;
+  if (model.positions != ModelPositions::learned || vision.antialiased ||
+      model.family.starts_with("dinov2") ||
+      (grid.rows == vision.side && grid.columns == vision.side)) {
+    return std::nullopt;
+  }
+  return translated(
+      "the prepared picture has {1} × {2} pixels, and \"image_size\" of the model is {3}: "
+      "positions are interpolated, which transformers does only with "
+      "interpolate_pos_encoding=True; "
+      "\"size\" and \"crop_size\" of preprocessor_config.json say how large it comes out",
+      height, width, vision.side * vision.patch);
+}
+
 }  // namespace
 
 PreparedPictures prepare_pictures(const JsonValue* value, const Document& document,
@@ -89,6 +113,7 @@ PreparedPictures prepare_pictures(const JsonValue* value, const Document& docume
   }
   const bool several = value->is(JsonValue::Type::array);
   PreparedPictures all;
+  all.warnings = processor.warnings;
   std::vector<Tensor> images;
   for (const auto& [name, at] : names) {
     check_time();
@@ -104,6 +129,9 @@ PreparedPictures prepare_pictures(const JsonValue* value, const Document& docume
     if (images.empty()) {
       all.grid = grid_of(*folder.architecture.vision, height, width);
       all.tokens = picture_tokens(folder.architecture, all.grid);
+      if (auto warning = stretched(folder.architecture, all.grid, height, width)) {
+        all.warnings.push_back(std::move(*warning));
+      }
       if (several) check(all.tokens.size());
     } else if (images.front().shape() != shape) {
       const Shape& first = images.front().shape();
@@ -180,11 +208,17 @@ PreparedSounds prepare_sounds(const JsonValue* value, const Document& document,
               ? stored_spectrogram(mapped, file.path(), document.access())
               : heard_spectrogram(mapped, folder, document.access().limits, options.threads);
       if (own.shape() != wanted) {
+        const bool turned = own.shape() == Shape{wanted[1], wanted[0]};
         throw input_error(
             translated("the spectrogram is {1}, and the model hears {2}: bands and frames",
                        text(own.shape()), text(wanted)),
             "",
-            translated("fill the sound with silence, or cut it, before its spectrogram is made"));
+            turned ? translated("it has frames first: save it transposed, in NumPy by .T")
+            : own.rank() == 1
+                ? translated("these may be samples: save them as a WAV file, of which the "
+                             "spectrogram is made")
+                : translated(
+                      "fill the sound with silence, or cut it, before its spectrogram is made"));
       }
       all.inputs.push_back(own.converted(options.dtype));
     } catch (const Error& error) {

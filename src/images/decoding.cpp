@@ -139,6 +139,9 @@ Pixels decode_picture(std::span<const std::byte> file, const Limits& limits,
     StoredPicture stored = decode_jpeg(file, limits);
     return upright(std::move(stored.pixels), stored.orientation);
   }
+  if (file.empty()) {
+    throw input_error(translated("the file is empty"), "", translated("save the picture again"));
+  }
   throw input_error(translated("the file is neither a PNG nor a JPEG picture"), "",
                     translated("save the picture as PNG or JPEG"));
 }

@@ -82,6 +82,14 @@ bool looks_like_sound(std::span<const std::byte> file) noexcept {
 }
 
 Sound decode_sound(std::span<const std::byte> file, const Limits& limits) {
+  const auto begins_with = [&](std::string_view bytes) {
+    return file.size() >= bytes.size() &&
+           std::equal(bytes.begin(), bytes.end(), reinterpret_cast<const char*>(file.data()));
+  };
+  if (begins_with("\x89PNG") || begins_with("\xFF\xD8\xFF")) {
+    throw input_error(translated("the file is a picture, not a sound"), "",
+                      translated("give a WAV or FLAC file"));
+  }
   SoundBytes bytes{file};
   SF_VIRTUAL_IO reading{length_of, seek_to, read_bytes, write_nothing, place_in};
   SF_INFO info = {};

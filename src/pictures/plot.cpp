@@ -160,6 +160,23 @@ std::optional<SeenPicture> picture_of_maps(const PlotRequest& request, ResultRea
   return picture_kind(request.kind).shows_picture() ? picture_of(file) : std::nullopt;
 }
 
+// A warning of a picture that is laid under weights whose keys have names as tokens of a text do.
+std::optional<std::string> words_under_picture(const PlotRequest& request, const Drawing& drawing) {
+  if (!request.image || drawing.of.empty()) return std::nullopt;
+  const std::vector<std::string> keys =
+      Labels::of_sample(drawing.of.back().map.labels.key, request.sample);
+  const auto is_word = [](const std::string& key) {
+    return !key.empty() && !key.starts_with('[') && key.find_first_of("0123456789") == key.npos;
+  };
+  const auto words = static_cast<std::size_t>(std::ranges::count_if(keys, is_word));
+  if (2 * words <= keys.size()) return std::nullopt;
+  return translated(
+      "the keys have names such as {1}: these weights may be of a text, whose tokens are no "
+      "patches "
+      "of the picture",
+      in_quotes(*std::ranges::find_if(keys, is_word)));
+}
+
 // The splits of a result that a kind of picture shows. Throws Error(input) naming the file if it
 // holds none.
 DrawnSplits read_splits(ResultReader& file, std::size_t sample, const PictureKind& kind) {
@@ -274,6 +291,7 @@ std::vector<std::string> read_maps(const PlotRequest& request,
       [[fallthrough]];
     case Shows::overlay:
       add_one(maps_in(MapContents::weights));
+      if (auto words = words_under_picture(request, drawing)) warnings.push_back(std::move(*words));
       break;
     case Shows::score_split:
     case Shows::logit_split:

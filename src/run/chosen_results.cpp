@@ -161,7 +161,10 @@ void check_only(const RunOptions& options, const std::vector<std::string>& names
     if (std::ranges::none_of(known,
                              [&](std::string_view name) { return is_wanted(name, wanted); })) {
       throw input_error(translated("the result has no tensor \"{1}\"", wanted), "RunOptions::only",
-                        suggestion(wanted, known));
+                        wanted == "sentence_similarity"
+                            ? translated("similarities are those of several texts, by a model of "
+                                         "sentences")
+                            : suggestion(wanted, known));
     }
   }
 }

@@ -1,0 +1,240 @@
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+// What is read otherwise than it may be meant is said, or refused, by name.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path speeches = fs::path(ATTN_DATA) / "speeches", shapes = fs::path(ATTN_DATA) / "shapes";
+
+// A copy of a model, whose configuration has another text in one place.
+fs::path copied(const fs::path& model, const TemporaryFolder& folder, const std::string& name,
+                const std::string& file = "", const std::string& from = "",
+                const std::string& to = "") {
+  const fs::path copy = folder / name;
+  fs::copy(model, copy);
+  if (file.empty()) return copy;
+  std::string text = read_text(copy / file);
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  write_text(copy / file, text.replace(at, from.size(), to));
+  return copy;
+}
+
+std::string warnings_of(std::vector<std::string> words, const fs::path& folder) {
+  words.insert(words.begin(), "run");
+  words.insert(words.end(), {"--plots", "none", "--out", "out"});
+  const Outcome outcome = attn_cli(words, folder);
+  CHECK(outcome.exit_code == 0);
+  return outcome.errors;
+}
+
+// A vocabulary of sixty tokens, the size that the models of these tests have.
+std::string small_vocabulary() {
+  std::string text = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\nsleeps\n";
+  for (int n = 8; n < 60; ++n) text += "word" + std::to_string(n) + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the logit that is split of a masked model is that at its mask token") {
+  const TemporaryFolder folder;
+  const fs::path model =
+      copied(fs::path(ATTN_TEST_DATA) / "models" / "cases" / "distilbert_masked" / "checkpoint",
+             folder, "masked");
+  write_text(model / "vocab.txt", small_vocabulary());
+  const auto position = [&](const std::string& text, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"explain", "--model", model.string(), "--text",
+                                   text,      "--logit", "cat",          "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = attn_cli(words, folder.path());
+    REQUIRE(outcome.exit_code == 0);
+    return nlohmann::json::parse(outcome.output)["contribution"]["position"].get<int>();
+  };
+  CHECK(position("the [MASK] sleeps", {}) == 2);
+  CHECK(position("the [MASK] sleeps", {"--query", "1"}) == 1);
+  CHECK(position("the cat sleeps", {}) == 4);
+}
+
+TEST_CASE("special tokens that a text holds are told where the tokenizer takes them otherwise") {
+  const TemporaryFolder folder;
+  const auto told = [&](const std::string& text) {
+    return warnings_of({"--model", speeches.string(), "--text", text}, folder.path());
+  };
+  CHECK(told("The people of the world") == "");
+  CHECK(
+      told("<|begin_of_text|>The people") ==
+      "attn-cli: warning: the text has \"<|begin_of_text|>\", which the tokenizer adds by itself, "
+      "so that it stands twice: take it out of the text, or write \"special_tokens\": false into "
+      "the document\n");
+  CHECK(told("[CLS] The people [SEP]") ==
+        "attn-cli: warning: not a special token of this tokenizer, and read as plain text: [CLS], "
+        "[SEP]; its own are <|begin_of_text|>, <|end_of_text|>\n");
+  CHECK(told("5,11,3") ==
+        "attn-cli: warning: the text \"5,11,3\" is read as text: token ids are given with --ids\n");
+  const fs::path model = copied(
+      fs::path(ATTN_TEST_DATA) / "models" / "cases" / "bert_pairs" / "checkpoint", folder, "bert");
+  write_text(model / "vocab.txt", small_vocabulary());
+  CHECK(
+      warnings_of({"--model", model.string(), "--text", "the cat [SEP] the cat"}, folder.path()) ==
+      "attn-cli: warning: the text has \"[SEP]\" within it, and all its tokens are of the first "
+      "text's type: the second text of a pair is given with --pair\n");
+}
+
+TEST_CASE("a corpus of which no line can be read writes nothing, and says why") {
+  const TemporaryFolder folder;
+  write_text(folder / "latin.txt", "The people of \xE9tat.\n");
+  write_text(folder / "wide.txt", std::string("\xFF\xFET\0h\0e\0", 8));
+  write_text(folder / "marked.txt", "\xEF\xBB\xBFThe people of the world.\n");
+  write_text(folder / "plain.txt", "The people of the world.\n");
+  const auto read = [&](const std::string& corpus) {
+    return attn_cli({"heads", "--model", speeches.string(), "--corpus", corpus, "--out", "out"},
+                    folder.path());
+  };
+  const Outcome latin = read("latin.txt");
+  CHECK(latin.exit_code == 1);
+  CHECK(
+      latin.errors ==
+      "attn-cli: warning: line 1 is left out: byte 14 of the text is not UTF-8; write the text in "
+      "UTF-8\n");
+  CHECK(latin.output ==
+        "No text of the corpus could be read: there are no means, and nothing is written.\n");
+  CHECK(!fs::exists(folder / "out"));
+  const Outcome wide = read("wide.txt");
+  CHECK(wide.exit_code == 3);
+  CHECK(
+      wide.errors ==
+      "attn-cli: the file is a text in UTF-16, or not a text\n  where: wide.txt\n  help:  save it "
+      "as UTF-8, one text or document a line\n");
+  CHECK(read("marked.txt").exit_code == 0);
+  const std::string marked = read_text(folder / "out" / "heads.csv");
+  CHECK(read("plain.txt").exit_code == 0);
+  CHECK(read_text(folder / "out" / "heads.csv") == marked);
+}
+
+TEST_CASE("lines of a corpus that are documents of another program say which key to write") {
+  const TemporaryFolder folder;
+  const auto told = [&](const std::string& line) {
+    write_text(folder / "corpus.jsonl", line + "\n");
+    return attn_cli({"heads", "--model", speeches.string(), "--corpus", "corpus.jsonl"},
+                    folder.path())
+        .errors;
+  };
+  const std::string left = "attn-cli: warning: line 1 is left out: ";
+  CHECK(told(R"({"clean": "The people", "corrupted": "The peace"})") ==
+        left + "unknown key \"clean\" (at /clean); write \"text\"\n");
+  CHECK(told(R"({"text": "The people", "answer": " world"})") ==
+        left + "unknown key \"answer\" (at /answer); write \"logit\", the token\n");
+  CHECK(told(R"({"text": "The people", "patch": "The peace"})") ==
+        left +
+            "expected an object, found a string (at /patch); write \"patch\": {\"text\": \"…\", "
+            "\"at\": \"LAYER.HEAD\"}\n");
+  CHECK(told(R"({"text": "The people", "logit": [" world", " people"]})") ==
+        left +
+            "2 tokens for 1 text (at /logit); for the difference of two logits name the second "
+            "token with --against-logit\n");
+}
+
+TEST_CASE("what is no corpus is refused by its kind") {
+  const TemporaryFolder folder;
+  write_text(folder / "t.csv", "text,label\nThe people,1\n");
+  const std::string cure =
+      "  help:  give a .txt file with a text on each line, or a .jsonl with a document on each, "
+      "such as {\"text\": \"…\"}\n";
+  CHECK(refused_with(2, {"heads", "--model", speeches.string(), "--corpus", "t.csv"},
+                     folder.path()) ==
+        "attn-cli: \"t.csv\" is a table, not a corpus\n  where: --corpus\n" + cure);
+  CHECK(refused_with(2, {"heads", "--model", speeches.string(), "--corpus", "."}, folder.path()) ==
+        "attn-cli: \".\" is a folder, and a corpus is one file\n  where: --corpus\n" + cure);
+  const Outcome batch =
+      attn_cli({"batch", "--model", speeches.string(), "t.csv", "--out", "out"}, folder.path());
+  CHECK(batch.exit_code == 1);
+  CHECK(batch.errors.find("this is a table, not texts") != std::string::npos);
+  const Outcome own = attn_cli(
+      {"batch", "--model", shapes.string(), shapes.string(), "--out", "own", "--plots", "none"},
+      folder.path());
+  CHECK(own.exit_code == 0);
+  CHECK(own.output.find("done     2\n") != std::string::npos);
+}
+
+TEST_CASE("a configuration that does not fit the weights is told by its key") {
+  const TemporaryFolder folder;
+  const auto told = [&](const std::string& from, const std::string& to) {
+    const fs::path model = copied(speeches, folder, "model", "config.json", from, to);
+    const Outcome outcome = attn_cli(
+        {"run", "--model", "model", "--text", "The people", "--out", "out", "--plots", "none"},
+        folder.path());
+    fs::remove_all(model);
+    return outcome.errors;
+  };
+  const std::string where = "\n  where: model/model.safetensors\n  help:  ";
+  CHECK(told("\"num_hidden_layers\": 4", "\"num_hidden_layers\": 6") ==
+        "attn-cli: \"num_hidden_layers\" of config.json is 6, and the weights have 4 layers" +
+            where + "write 4 there, or take the model's complete weights\n");
+  CHECK(told("\"num_hidden_layers\": 4", "\"num_hidden_layers\": 2")
+            .find("; \"num_hidden_layers\" of config.json is 2, and the weights have 4\n") !=
+        std::string::npos);
+  CHECK(told("\"vocab_size\": 2048", "\"vocab_size\": 32000") ==
+        "attn-cli: model.embed_tokens.weight [2048,128] does not fit the configuration: expected "
+        "[32000,any]" +
+            where + "\"vocab_size\" of config.json is 32000, and the weights have 2048\n");
+  CHECK(told("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 4")
+            .ends_with("help:  \"num_key_value_heads\" of config.json is 4, and with heads 32 wide "
+                       "the weights have 2\n"));
+  CHECK(told("\"num_key_value_heads\": 2,", "")
+            .ends_with("help:  config.json has no \"num_key_value_heads\", and "
+                       "\"num_attention_heads\" (4) counts in its place; with heads 32 wide the "
+                       "weights have 2 heads of keys\n"));
+  CHECK(told("\"model_type\": \"llama\"", "\"model_type\": \"gpt2\"")
+            .ends_with("help:  their names are as in models of the type llama, and \"model_type\" "
+                       "of config.json is gpt2\n"));
+  CHECK(
+      told("\"rope_theta\": 10000.0", "\"rotary_base\": 500000.0") ==
+      "attn-cli: warning: \"rotary_base\" of the configuration is not read in models of the type "
+      "llama: the number stands there under \"rope_theta\", which is absent, so that the family's "
+      "own counts\n");
+}
+
+TEST_CASE("settings of pictures that do not fit the model are told") {
+  const TemporaryFolder folder;
+  const std::string star = (shapes / "blue_star.png").string();
+  const std::string settings = read_text(shapes / "preprocessor_config.json");
+  const auto told = [&](const nlohmann::json& changes) {
+    nlohmann::json changed = nlohmann::json::parse(settings);
+    changed.update(changes);
+    const fs::path model = copied(shapes, folder, "model");
+    write_text(model / "preprocessor_config.json", changed.dump());
+    const std::string warnings = warnings_of({"--model", "model", "--image", star}, folder.path());
+    fs::remove_all(model);
+    return warnings;
+  };
+  CHECK(told(nlohmann::json::object()) == "");
+  CHECK(told({{"size", {{"shortest_edge", 128}}}, {"crop_size", 128}})
+            .starts_with("attn-cli: warning: the prepared picture has 128 × 128 pixels, and "
+                         "\"image_size\" of the model is 64: positions are interpolated"));
+  CHECK(told({{"rescale_factor", 255}})
+            .starts_with("attn-cli: warning: \"rescale_factor\" of preprocessor_config.json is "
+                         "255, so that numbers of the picture go up to 65025"));
+  CHECK(told({{"image_mean", {123.7, 116.3, 103.5}}})
+            .starts_with("attn-cli: warning: \"image_mean\" of preprocessor_config.json goes up to "
+                         "123.7, and numbers of the picture from 0 to 1"));
+  CHECK(attn_cli({"run", "--model", speeches.string(), "--text", "The peace of the", "--plots",
+                  "none", "--out", "text", "--quiet"},
+                 folder.path())
+            .exit_code == 0);
+  const Outcome laid =
+      attn_cli({"plot", "overlay", "text", "--image", star, "--grid", "2,2", "--out", "o.png"},
+               folder.path());
+  CHECK(laid.errors.find("these weights may be of a text, whose tokens are no patches of the "
+                         "picture") != std::string::npos);
+}
