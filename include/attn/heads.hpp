@@ -29,7 +29,8 @@ struct HeadsTable {
   bool by_layer = false;                ///< whether heads stay in the order of layers
   std::optional<std::size_t> top = 20;  ///< number of heads that are listed; absent = all
   std::size_t width = 0;                ///< columns that lines may fill; 0 = as many as there are
-  bool wide = false;  ///< whether comma-separated values have a column per statistic
+  bool wide = false;       ///< whether comma-separated values have a column per statistic
+  bool statistics = true;  ///< whether the statistics are a part of the text
 };
 
 /// The maps whose heads are read (those of a document, of a model with its texts, or of a file of
@@ -89,6 +90,7 @@ struct AttentionHeads {
   std::vector<std::size_t> numbers = {};  ///< of the heads, from 0, where some are left out
   bool same_positions = true;             ///< whether queries and keys are the same tokens
   bool tokens_known = true;
+  std::vector<std::vector<double>> errors = {};  ///< standard errors of means over texts; else none
 
   /// Number of one of the heads.
   std::size_t number(std::size_t head) const { return numbers.empty() ? head : numbers[head]; }

@@ -155,8 +155,10 @@ int read(const GivenHeads& given) {
 
 template <class Table>
 void add_list(Flags& flags, const std::string& name, const Table& table, const std::string& help,
-              const std::function<void(std::size_t)>& take) {
+              const std::function<void(std::size_t)>& take,
+              const std::function<void()>& none = {}) {
   Flag& flag = flags.add(name, "LIST", help, [=](const std::string& text) {
+    if (none && text == "none") return none();
     for (const std::string& part : listed(name, text)) {
       if (part != "all") {
         take(choice(name, part, names_of(table)));
@@ -166,6 +168,7 @@ void add_list(Flags& flags, const std::string& name, const Table& table, const s
     }
   });
   for (const auto& row : table) flag.words.emplace_back(row.name);
+  if (none) flag.words.emplace_back("none");
   flag.list = true;
 }
 
@@ -356,9 +359,11 @@ Command heads_command() {
   Flags& flags = command.flags;
   add_document(flags, options.document);
   flags.begin_group(FlagGroup::computation);
-  add_list(flags, "--statistics", head_statistics(),
-           translated("Statistics to report (default all)"),
-           [&](std::size_t at) { options.statistics.push_back(head_statistics()[at].statistic); });
+  add_list(
+      flags, "--statistics", head_statistics(),
+      translated("Statistics to report, or none in the printed text (default all)"),
+      [&](std::size_t at) { options.statistics.push_back(head_statistics()[at].statistic); },
+      [&] { options.table.statistics = false; });
   add_counting(flags, options.counting);
   add_analyses(flags, options);
   add_map_source(flags, options.maps);

@@ -44,13 +44,14 @@ std::string statistics_csv(const CorpusSums& sums, const std::vector<HeadStatist
 }
 
 // The texts that each head has most of a statistic in, a line for each text.
-std::string most_csv(const CorpusSums& sums) {
+std::string most_csv(const CorpusSums& sums, const std::vector<HeadStatistic>& chosen) {
   std::string text(csv_place_columns);
   text += ",statistic,rank,line,value\n";
   for (const AttentionSums& attention : sums.attentions) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       const std::string place = csv_place(attention.name, h);
       for (const HeadStatisticInfo& info : head_statistics()) {
+        if (std::ranges::count(chosen, info.statistic) == 0) continue;
         std::size_t rank = 0;
         for (const KeptText& kept :
              attention.heads[h].most[static_cast<std::size_t>(info.statistic)]) {
@@ -183,7 +184,11 @@ HeadsOutcome means_of(const CorpusSums& sums, const HeadsOptions& options) {
     heads.name = attention.name;
     for (const HeadSums& head : attention.heads) {
       std::vector<double>& means = heads.heads.emplace_back();
-      for (const Moments& moments : head.statistics) means.push_back(moments.mean());
+      std::vector<double>& errors = heads.errors.emplace_back();
+      for (const Moments& moments : head.statistics) {
+        means.push_back(moments.mean());
+        errors.push_back(moments.error());
+      }
     }
   }
   if (!sums.patches.empty()) outcome.patches = sums.patches.means();
@@ -388,7 +393,7 @@ std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const Co
   };
   const std::string picture = extension(heads.format);
   add(true, "heads.csv", [&, sums] { return heads_csv(options, means, *sums); });
-  add(true, "most.csv", [sums] { return most_csv(*sums); });
+  add(true, "most.csv", [&, sums] { return most_csv(*sums, means.statistics); });
   add(true, "by_offset.csv", [sums] { return offsets_csv(*sums); });
   add(split, "contributions.csv", [sums] { return moments_csv(sums->parts); });
   add(sums == nullptr || !sums->analyses.empty(), "analyses.csv",

@@ -236,8 +236,7 @@ class Reading {
     if (options_.frozen_patterns) refuse("HeadsOptions::frozen_patterns");
     if (options_.paths) refuse("HeadsOptions::paths");
     if (!options_.logit || wants(HeadAnalysis::lens) || wants(HeadAnalysis::gradients)) return;
-    throw Error(ErrorKind::usage,
-                translated("nothing here is computed of the logit of a single token"),
+    throw Error(ErrorKind::usage, translated("the choice of a logit has no effect on this report"),
                 options_.against_logit ? "HeadsOptions::against_logit" : "HeadsOptions::logit",
                 translated("add a lens, gradients, a text to patch from, or a corpus: "
                            "HeadsOptions::analyses, DocumentOptions::patch, "

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -23,17 +24,41 @@ std::string quoted(const std::string& text) {
   return text.empty() ? "" : "\"" + printable(text) + "\"";
 }
 
-std::string induction_table(const HeadsOutcome& outcome) {
-  TextTable table{
-      {{translated("head")}, {"previous", true}, {"duplicate", true}, {"induction", true}}};
+// Heads in the order of layers or, where a statistic is named that is like one of the three
+// columns, by that one. The first of many are those with the largest numbers of induction.
+std::string induction_table(const HeadsOutcome& outcome, const HeadsTable& options) {
+  using Numbers = std::array<double, 3>;
+  std::vector<std::pair<std::string, Numbers>> rows;
   for (const InductionHeads& attention : outcome.induction) {
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       const auto& head = attention.heads[h];
-      table.add({AttentionName(attention.name).head_name(h), shown_statistic(head[0]),
-                 shown_statistic(head[1]), shown_statistic(head[2])});
+      rows.push_back({AttentionName(attention.name).head_name(h), {head[0], head[1], head[2]}});
     }
   }
-  return table.text();
+  constexpr std::size_t of_induction = 2;
+  std::optional<std::size_t> column;
+  const std::size_t all = rows.size(), shown = std::min(all, options.top.value_or(all));
+  if (shown < all && !options.by_layer) column = of_induction;
+  if (options.sort == HeadStatistic::previous) column = 0;
+  if (options.sort == HeadStatistic::duplicate_score) column = 1;
+  if (options.sort == HeadStatistic::induction_score) column = of_induction;
+  if (column) {
+    std::ranges::stable_sort(
+        rows, [&](const auto& a, const auto& b) { return a.second[*column] > b.second[*column]; });
+  }
+  TextTable table{
+      {{translated("head")}, {"previous", true}, {"duplicate", true}, {"induction", true}}};
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [name, numbers] = rows[i];
+    table.add({name, shown_statistic(numbers[0]), shown_statistic(numbers[1]),
+               shown_statistic(numbers[2])});
+  }
+  std::string text = table.text();
+  if (shown < all) {
+    text +=
+        "\n" + translated("The first {1} of {2} heads; HeadsTable::top lists more.\n", shown, all);
+  }
+  return text;
 }
 
 std::string differences_table(const HeadsOutcome& outcome) {
@@ -47,8 +72,7 @@ std::string differences_table(const HeadsOutcome& outcome) {
     table.add({difference.layer + "." + std::to_string(difference.head),
                quoted(difference.likeliest), shown_statistic(difference.probability),
                shown_statistic(difference.probability_without),
-               quoted(difference.likeliest_without),
-               number_text(std::round(difference.divergence * 1e6) / 1e6)});
+               quoted(difference.likeliest_without), with_decimals(difference.divergence, 6)});
   }
   return table.text();
 }
@@ -341,9 +365,11 @@ Fact facts_of(const AttentionHeads& attention, const std::vector<HeadStatistic>&
     }
     return Fact(members);
   };
-  return object({{"name", attention.name},
-                 {"numbers", unless_empty(attention.numbers)},
-                 {"heads", list_of(attention.heads, head)}});
+  return object(
+      {{"name", attention.name},
+       {"numbers", unless_empty(attention.numbers)},
+       {"heads", list_of(attention.heads, head)},
+       {"standard_errors", only_if(!attention.errors.empty(), list_of(attention.errors, head))}});
 }
 
 Fact facts_of(const InductionHeads& attention) {
@@ -435,13 +461,13 @@ Fact facts_of(const std::vector<Value>& values) {
 }  // namespace
 
 std::string heads_text(const HeadsOutcome& outcome, const HeadsTable& table) {
-  std::string text = statistics_text(outcome, table);
-  text += "\n" + outcome.counted + "\n";
+  std::string text;
+  if (table.statistics) text = statistics_text(outcome, table) + "\n" + outcome.counted + "\n";
   if (!outcome.induction.empty()) {
     text += translated(
         "\nRandom tokens, repeated once: weight on the previous token, on the same token in the "
         "first half (duplicate) and on the one after that (induction)\n\n{1}",
-        induction_table(outcome));
+        induction_table(outcome, table));
   }
   if (!outcome.differences.empty()) {
     text += translated(
@@ -466,6 +492,7 @@ std::string heads_text(const HeadsOutcome& outcome, const HeadsTable& table) {
         outcome.tokens.empty() ? std::vector<std::string>() : outcome.tokens.front(), table.top);
   }
   if (outcome.shares) text += shares_text(*outcome.shares, table.top);
+  if (text.empty()) text = outcome.counted + "\n";
   for (const auto& file : outcome.files) text += "\n  " + printable(file.string());
   return outcome.files.empty() ? text : text + "\n";
 }

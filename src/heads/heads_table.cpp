@@ -28,6 +28,7 @@ constexpr double most_of_it = 0.5, much_of_it = 0.3;
 struct Row {
   std::string name;
   const std::vector<double>* numbers;
+  const std::vector<double>* errors = nullptr;  // of means over texts
 
   double operator[](HeadStatistic statistic) const {
     return (*numbers)[static_cast<std::size_t>(statistic)];
@@ -43,7 +44,8 @@ std::vector<Row> rows_of(const HeadsOutcome& outcome) {
   for (const AttentionHeads& attention : outcome.attentions) {
     const AttentionName name(attention.name);
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      rows.push_back({name.head_name(attention.number(h)), &attention.heads[h]});
+      rows.push_back({name.head_name(attention.number(h)), &attention.heads[h],
+                      attention.errors.empty() ? nullptr : &attention.errors[h]});
     }
   }
   return rows;
@@ -242,7 +244,11 @@ std::string statistics_text(const HeadsOutcome& outcome, const HeadsTable& optio
   for (const Row& row : rows) {
     std::vector<std::string> cells{row.name};
     for (const HeadStatistic statistic : columns.shown) {
-      cells.push_back(shown_statistic(row[statistic]));
+      std::string& cell = cells.emplace_back(shown_statistic(row[statistic]));
+      // All statistics would fill lines twice as long.
+      if (row.errors == nullptr || outcome.statistics.size() == head_statistics().size()) continue;
+      const double error = (*row.errors)[static_cast<std::size_t>(statistic)];
+      if (!std::isnan(error)) cell += " ± " + shown_statistic(error);
     }
     table.add(std::move(cells));
   }

@@ -409,7 +409,7 @@ TEST_CASE("contributions to logits over a corpus have exact sums, which shards j
   // 4 layers of 4 heads and a feed-forward, embedding and bias.
   CHECK(std::count(rows.begin(), rows.end(), '\n') == 1 + 4 * 5 + 2);
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The people", "--logit"}).errors ==
-        "attn-cli: nothing here is computed of the logit of a single token\n  where: --logit\n  "
+        "attn-cli: the choice of a logit has no effect on this report\n  where: --logit\n  "
         "help:  add a lens, gradients, a text to patch from, or a corpus: --analyses, --patch, "
         "--corpus; "
         "attn-cli run splits the logit of one text\n");
@@ -592,7 +592,7 @@ TEST_CASE("heads patches every head from another text") {
   CHECK(attn_cli(words, folder.path()).errors.starts_with("attn-cli: the texts have "));
   CHECK(attn_cli({"heads", "--model", speeches, "--text", "The peace", "--logit-difference", "1,2"})
             .errors ==
-        "attn-cli: nothing here is computed of the logit of a single token\n  where: "
+        "attn-cli: the choice of a logit has no effect on this report\n  where: "
         "--logit-difference\n  help:  add a lens, gradients, a text to patch from, or a corpus: "
         "--analyses, "
         "--patch, --corpus; attn-cli run splits the logit of one text\n");

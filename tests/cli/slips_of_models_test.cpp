@@ -43,7 +43,7 @@ TEST_CASE("a flag of an analysis has no effect without it, even beside another a
 }
 
 TEST_CASE("heads says what its flags of patches and comparisons go with") {
-  const std::string alone = "nothing here is computed of the logit of a single token",
+  const std::string alone = "the choice of a logit has no effect on this report",
                     cure =
                         "add a lens, gradients, a text to patch from, or a corpus: --analyses, "
                         "--patch, --corpus; attn-cli run splits the logit of one text";
