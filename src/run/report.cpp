@@ -353,8 +353,8 @@ std::string told_heads(const RunReport& report) {
   }
   if (heads.empty()) return "";
   return translated(
-      "One head of each attention is here: {1}, the one whose weights say most about the text, as "
-      "the key alone and the distance alone explain them least. RunOptions::head chooses another.",
+      "One head of each attention is here: {1}, the head that depends most on the text: neither a "
+      "fixed key nor a fixed distance explains its weights. RunOptions::head chooses another.",
       heads);
 }
 

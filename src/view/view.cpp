@@ -23,6 +23,7 @@
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
 #include "support/overloaded.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "view/page_input.hpp"
 #include "view/page_maker.hpp"
@@ -102,6 +103,16 @@ std::string second_page(const ViewOptions& options) {
   try {
     view(other, [&](std::string_view piece) { page += piece; });
   } catch (const Error& error) {
+    std::error_code none;
+    if (other.document.model == options.against &&
+        !std::filesystem::exists(*options.against, none)) {
+      throw Error(
+          error.kind(), translated("there is no model {1}", in_quotes(options.against->string())),
+          "ViewOptions::against",
+          translated("the same texts are compared in another model; to compare two texts, "
+                     "compute each with attn-cli run into a folder of its own, and view one "
+                     "folder against the other"));
+    }
     throw error.inside("ViewOptions::against");
   }
   return page;

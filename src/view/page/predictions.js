@@ -95,8 +95,11 @@ function onAnswer(effect) {
  */
 function effectSaying({ name, divergence, likeliest, logit, estimated }) {
   const said = say(page.view.effects === 'mean' ? 'effect_of_mean' : 'effect_of_zero', { head: name, divergence: fourDigits(divergence), token: '\u0000' }).split('\u0000');
-  const ofLogit = logit === undefined ? [] : [' ', estimated === undefined ? say('logit_without', { change: fourDigits(logit) }) : say('logit_without_and_estimated', { change: fourDigits(logit), estimated: fourDigits(estimated) })];
-  return [said[0] ?? '', predictedToken(likeliest), said[1] ?? '', ...ofLogit];
+  if (logit === undefined) return [said[0] ?? '', predictedToken(likeliest), said[1] ?? ''];
+  const first = page.view.samples[page.choice.sample]?.predictions?.[0]?.likeliest[0]?.text ?? '';
+  const change = { token: '\u0000', change: fourDigits(logit) };
+  const ofLogit = (estimated === undefined ? say('logit_without', change) : say('logit_without_and_estimated', { ...change, estimated: fourDigits(estimated) })).split('\u0000');
+  return [said[0] ?? '', predictedToken(likeliest), said[1] ?? '', ' ', ofLogit[0] ?? '', predictedToken(first), ofLogit[1] ?? ''];
 }
 
 /** Where what a gradient estimates of the heads parts from what was computed without them. @returns {(Node | string)[]} */
@@ -115,7 +118,8 @@ function partingSaying() {
   }
   if (!worst || whole === 0) return [];
   const { name, logit, estimated } = /** @type {{name: string, logit: number, estimated: number}} */ (worst);
-  return [' ', say('estimates_part', { share: ((100 * missed) / whole).toFixed(0), head: name, estimated: fourDigits(estimated), change: fourDigits(logit) })];
+  const far = 2 * missed >= whole;
+  return [' ', say(far ? 'estimates_part_far' : 'estimates_part', { share: ((100 * missed) / whole).toFixed(0), head: name, estimated: fourDigits(estimated), change: fourDigits(logit) })];
 }
 
 /** @param {string} text */

@@ -79,7 +79,7 @@ test('what a head does is told of the chosen token of the answer, and heads are 
     };
   });
   await withPage(makePage('answer_effects', made), async (view) => {
-    assert.match(await textIn(view, 'predictions'), /^After the whole text, answer included:\s+runs\s*0\.75 → 0\.50\s+Without head 0\.0 \(zero\): sits; divergence 0\.1250 nats\. The first token's logit changes by −0\.5000\.\s*$/s);
+    assert.match(await textIn(view, 'predictions'), /^After the whole text, answer included:\s+runs\s*0\.75 → 0\.50\s+Without head 0\.0 \(zero\): sits; divergence 0\.1250 nats\. The logit of runs changes by −0\.5000\.\s*$/s);
     await slideTo(view, 4);
     assert.match(await textIn(view, 'predictions'), /^Token "cat" \(4\) of the answer:\s+cat\s*0\.50 → 0\.00\s+Without head 0\.0 \(zero\): red; divergence 0\.5000 nats\.$/s);
     await view.hover('[role=gridcell][aria-label="Layer 1, head 1"]');

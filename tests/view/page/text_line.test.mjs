@@ -87,7 +87,7 @@ test('a head that is pointed at moves the bars of the prediction to what the mod
     attention.samples[0].effects = { divergence: [layer, 0.5], probabilities: [[0.25, 0.5], [0.7, 0.1]], likeliest: [' sleeps', ' runs'], logit: [-2, 0.5 - layer], estimated: [-1.5, 0.5 - layer] };
   });
   await withPage(makePage('effects', made), async (view) => {
-    assert.match(await textIn(view, 'predictions'), /runs\s*0\.75 → 0\.25\s+\\n\s*0\.13 → 0\.50.*Without head 1\.0 \(zero\): sleeps; divergence 1\.000 nats\. The first token's logit changes by −2\.000; one gradient estimates −1\.500\. Over all heads such estimates miss 20 % of the computed changes, most at 0\.0: −1\.500 instead of −2\.000\./s);
+    assert.match(await textIn(view, 'predictions'), /runs\s*0\.75 → 0\.25\s+\\n\s*0\.13 → 0\.50.*Without head 1\.0 \(zero\): sleeps; divergence 1\.000 nats\. The logit of runs changes by −2\.000; the gradient estimates −1\.500\. Over all heads the gradient is off by 20 % of the true effect\. Worst: head 0\.0, estimated −1\.500, computed −2\.000\./s);
     await view.hover('[role=gridcell][aria-label="Layer 0, head 1"]');
     assert.match(await textIn(view, 'predictions'), /runs\s*0\.75 → 0\.70.*Without head 0\.1 \(zero\): runs; divergence 0\.5000 nats\./s);
     const widths = await view.locator('.prediction').first().locator('.share').evaluateAll((shares) => shares.map((share) => share.getBoundingClientRect().width));
