@@ -716,7 +716,9 @@ TEST_CASE("a text that cannot be read is named and left out of a corpus") {
   const Outcome heads = attn_cli(
       {"heads", "--model", speeches, "--corpus", "texts.jsonl", "--out", "out"}, folder.path());
   CHECK(heads.exit_code == 1);
-  CHECK(heads.errors == "attn-cli: warning: line 2 is left out: unknown key \"txt\"\n");
+  CHECK(heads.errors ==
+        "attn-cli: warning: line 2 is left out: unknown key \"txt\" (at /txt); did you mean "
+        "\"text\"?\n");
   CHECK(heads.output.find("Means over 2 texts") != std::string::npos);
 }
 

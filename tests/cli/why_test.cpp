@@ -127,10 +127,9 @@ TEST_CASE("splits that a document cannot have are refused at their keys") {
     write_text(folder / "d.json", text + keys + "}");
     return refused_with(3, {"run", "d.json", "--out", "r"}, folder.path());
   };
-  CHECK(
-      refusal(R"("logit": ["1", "2", "3"])") ==
-      "attn-cli: there are 3 tokens for 2 texts\n  where: d.json, /logit\n  help:  give one token "
-      "for all texts, or one for each\n");
+  CHECK(refusal(R"("logit": ["1", "2", "3"])") ==
+        "attn-cli: 3 tokens for 2 texts\n  where: d.json, /logit\n  help:  give one token "
+        "for all texts, or one for each\n");
   CHECK(
       refusal(R"("why": {"query": 1})") ==
       "attn-cli: the split names neither a head nor a logit\n  where: d.json, /why\n  help:  give "
