@@ -27,7 +27,7 @@ namespace {
 
 std::shared_ptr<const MappedFile> opened(const FileName& file, const Document& document,
                                          const char* key) {
-  const std::string& name = file.path().native();
+  const std::string name = file.path().native();
   if (name.find("http:/") != name.npos || name.find("https:/") != name.npos) {
     throw input_error(translated("{1} is an address, and nothing is downloaded", in_quotes(name)),
                       key, translated("download it first, and name the file"));

@@ -228,6 +228,10 @@ TEST_CASE("settings of pictures that do not fit the model are told") {
   CHECK(told({{"image_mean", {123.7, 116.3, 103.5}}})
             .starts_with("attn-cli: warning: \"image_mean\" of preprocessor_config.json goes up to "
                          "123.7, and numbers of the picture from 0 to 1"));
+  CHECK(refused_with(3, {"run", "--model", shapes.string(), "--image", "https://x.org/a.png"},
+                     folder.path()) ==
+        "attn-cli: \"https://x.org/a.png\" is an address, and nothing is downloaded\n"
+        "  where: --image\n  help:  download it first, and name the file\n");
   CHECK(attn_cli({"run", "--model", speeches.string(), "--text", "The peace of the", "--plots",
                   "none", "--out", "text", "--quiet"},
                  folder.path())
