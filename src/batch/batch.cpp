@@ -205,6 +205,12 @@ class Batch : DocumentWork {
     // Documents may name several kinds and splits.
     std::ranges::move(without_effect(options_.run, !options_.run.plots.empty(), true),
                       std::back_inserter(outcome_.warnings));
+    std::error_code none;
+    if (!options_.resume && fs::exists(outcome_.summary, none)) {
+      outcome_.warnings.push_back(
+          translated("{1} of an earlier batch is replaced: BatchOptions::resume goes on with it",
+                     in_quotes(outcome_.summary.native())));
+    }
     summary_.emplace(outcome_.summary, options_.resume);
     records_.emplace(*summary_, options_.run.out, options_.run.sync);
   }

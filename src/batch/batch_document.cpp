@@ -130,6 +130,7 @@ Document open_batch_document(const ListedDocument& listed, const DocumentText& t
   const bool standard_input = listed.path == "-";
   // Standard input may mix documents and texts.
   const bool is_text = listed.is_text && !(standard_input && text.text.starts_with('{'));
+  refuse_replaced(is_text, listed.is_picture, options, place);
   std::string made;  // document of a text or picture alone
   if (listed.is_picture) {
     made = "{\"image\": " + json_string(listed.path.filename().native()) + "}";

@@ -208,6 +208,19 @@ bool is_checkpoint(const fs::path& folder) {
 
 }  // namespace
 
+void refuse_replaced(bool is_text, bool is_picture, const DocumentOptions& options,
+                     const std::string& place) {
+  const bool texts = is_text && !options.texts.empty(), ids = is_text && !options.token_ids.empty();
+  if (!texts && !ids && !(is_picture && !options.images.empty())) return;
+  const char* const field = texts ? "DocumentOptions::texts"
+                            : ids ? "DocumentOptions::token_ids"
+                                  : "DocumentOptions::images";
+  throw Error(ErrorKind::usage,
+              is_picture ? translated("{1} would replace the picture {2}", field, place)
+                         : translated("{1} would replace each text of {2}", field, place),
+              field, translated("leave it out: what a batch reads is in its files"));
+}
+
 std::string line_suffix(std::size_t line) {
   return "." + with_zeros(line, 6);
 }
@@ -418,6 +431,9 @@ DocumentList::DocumentList(const BatchOptions& options) : list_(options.files_fr
   }
   repeated_ = listing.repeated();
   for (Source& source : sources_) {
+    // Lines of standard input may be documents too.
+    refuse_replaced(source.lines && source.lines->texts && source.path != "-", source.is_picture,
+                    options.run.document, path_text(source.path));
     source.first = count_;
     count_ += source.lines ? source.lines->begins.size() : 1;
   }

@@ -65,6 +65,11 @@ struct ListedDocument {
   std::string place() const;
 };
 
+/// Throws Error(usage) where options give a text or a picture in place of each one that a batch
+/// reads from `place`, all of which would have the same result.
+void refuse_replaced(bool is_text, bool is_picture, const DocumentOptions& options,
+                     const std::string& place);
+
 /// The suffix of names of documents in lines: ".000012".
 std::string line_suffix(std::size_t line);
 

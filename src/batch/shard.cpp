@@ -46,6 +46,15 @@ FoundShard checked(std::size_t index, std::size_t count, const std::string& sour
   return {{index, count}, source};
 }
 
+// Throws Error(usage) where an engine says which part this is, but not of how many.
+void require(const Variables& variables, const char* count, const char* part) {
+  if (variables.has(count)) return;
+  throw Error(ErrorKind::usage, translated("{1} is set and {2} is not", part, count), part,
+              translated("set {1} to the number of tasks, or say which part this is with "
+                         "BatchOptions::shard",
+                         count));
+}
+
 // Whether the process is a step of srun. Slurm sets the numbers of tasks for the batch script too,
 // which is one process; steps of srun have numbers below those that Slurm reserves.
 bool is_batch_script(const Variables& variables) {
@@ -61,8 +70,12 @@ std::optional<FoundShard> find_rank(const Variables& variables) {
   for (const Engine& engine :
        {Engine{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, Engine{"PMI_RANK", "PMI_SIZE"},
         Engine{"SLURM_PROCID", "SLURM_NTASKS"}}) {
-    if (!variables.has(engine.rank) || !variables.has(engine.size)) continue;
-    if (std::strncmp(engine.rank, "SLURM", 5) == 0 && is_batch_script(variables)) continue;
+    if (!variables.has(engine.rank)) continue;
+    const bool of_slurm = std::strncmp(engine.rank, "SLURM", 5) == 0;
+    if (of_slurm && is_batch_script(variables)) continue;
+    // Each task of a step would compute the whole batch.
+    if (of_slurm && variables.has("SLURM_STEP_ID")) require(variables, engine.size, engine.rank);
+    if (!variables.has(engine.size)) continue;
     return checked(variables.number(engine.rank), variables.number(engine.size),
                    std::string(engine.rank) + ", " + engine.size);
   }
@@ -70,7 +83,8 @@ std::optional<FoundShard> find_rank(const Variables& variables) {
 }
 
 std::optional<FoundShard> find_array_task(const Variables& variables) {
-  if (variables.has("SLURM_ARRAY_TASK_ID") && variables.has("SLURM_ARRAY_TASK_COUNT")) {
+  if (variables.has("SLURM_ARRAY_TASK_ID")) {
+    require(variables, "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_ID");
     const std::string source = "SLURM_ARRAY_TASK_ID, SLURM_ARRAY_TASK_COUNT";
     const std::size_t id = variables.number("SLURM_ARRAY_TASK_ID");
     const std::size_t count = variables.number("SLURM_ARRAY_TASK_COUNT");

@@ -63,14 +63,20 @@ std::string in_words(std::string_view text) {
   return std::string(text);
 }
 
+bool is_flag(const std::string& word) {
+  return word.starts_with('-') && word != "-";
+}
+
 // Throws Error(usage) for a word that is not a flag or command of `app`, with the nearest one.
+// `after`: the command that a word before it, where `command` is empty, may belong to.
 [[noreturn]] void refuse_unknown(const CLI::App& app, const std::string& word,
-                                 const std::string& command, const std::vector<Command>& all) {
+                                 const std::string& command, const std::vector<Command>& all,
+                                 const std::string& after = "run") {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options(nullptr)) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  if (!word.starts_with('-') || word == "-") {
+  if (!is_flag(word)) {
     if (!command.empty()) {
       const bool text = std::ranges::count(names, "--text") > 0;
       throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", word), command,
@@ -88,7 +94,7 @@ std::string in_words(std::string_view text) {
   const std::string place = command.empty() ? "attn-cli" : command;
   throw Error(
       ErrorKind::usage, translated("unknown flag \"{1}\"", flag), place,
-      advice(flag, std::vector<std::string_view>(names.begin(), names.end()), command, all));
+      advice(flag, std::vector<std::string_view>(names.begin(), names.end()), command, all, after));
 }
 
 std::string spelling(const Flag& flag) {
@@ -129,27 +135,23 @@ class GivenCommand {
     app_->set_help_flag();
     if (!wanted) return;
     app_->allow_extras();
-    if (command_.words.take) {
-      // No flag's name: newer versions of CLI11 take "words" for --words.
-      app_->add_option("operands", words_)->type_name("");
-    }
     for (std::size_t i = 0; i < texts_.size(); ++i) add(command_.flags[i], texts_[i]);
   }
 
   const CLI::App* app() const { return app_; }
   bool takes_words() const { return static_cast<bool>(command_.words.take); }
 
-  // `operands`: the words after "--".
-  int call(const std::vector<std::string>& operands) const {
+  // `words`: those that are no flags.
+  int call(const std::vector<std::string>& words) const {
     check_needs();
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Flag& flag = command_.flags[i];
+      const bool writes = flag.name == "--out" || (flag.name == "--plot" && flag.value == "FILE");
+      if (writes && texts_[i].one) check_output(command_, flag, *texts_[i].one);
       if (texts_[i].given) flag.take("");
       if (texts_[i].one) flag.take(*texts_[i].one);
       for (const std::string& text : texts_[i].several) flag.take(text);
     }
-    std::vector<std::string> words = words_;
-    words.insert(words.end(), operands.begin(), operands.end());
     if (command_.words.take) command_.words.take(words);
     check_standard_input(words);
     try {
@@ -244,9 +246,14 @@ class GivenCommand {
     return false;
   }
 
-  // Throws Error(usage) for a flag that has no effect without another one.
+  // Throws Error(usage) for a flag that has no effect without another one, or beside one.
   void check_needs() const {
     for (const Flag& flag : command_.flags) {
+      for (const std::string& other : flag.idle_with) {
+        if (!is_given(flag.name) || !is_given(other)) continue;
+        throw Error(ErrorKind::usage, translated("{1} has no effect with {2}", flag.name, other),
+                    flag.name, translated("leave one of them out"));
+      }
       if (flag.needs.empty() || !is_given(flag.name)) continue;
       if (std::ranges::any_of(flag.needs, [this](const auto& other) { return is_met(other); }))
         continue;
@@ -307,7 +314,6 @@ class GivenCommand {
   Command command_;
   CLI::App* app_;
   std::vector<Texts> texts_;  ///< as the command's flags
-  std::vector<std::string> words_;
 };
 
 // The page that --help or -h asks for, of the command that is named; nothing without them.
@@ -405,21 +411,24 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
   if (language) every[0].take(*language);
   if (version) return printing(json ? version_json() : version_text());
   const auto chosen = app.get_subcommands();
-  if (!chosen.empty()) {
-    const auto extras = chosen[0]->remaining();
-    if (!extras.empty())
-      refuse_unknown(*chosen[0], extras[0], "attn-cli " + chosen[0]->get_name(), commands());
+  if (const auto extras = app.remaining(); !extras.empty()) {
+    refuse_unknown(app, extras[0], "", commands(), chosen.empty() ? "run" : chosen[0]->get_name());
   }
-  const auto extras = app.remaining();
-  if (!extras.empty()) refuse_unknown(app, extras[0], "", commands());
   for (const auto& command : known) {
     if (chosen.empty() || command->app() != chosen[0]) continue;
+    // CLI11 would take "[a,b]" apart, were the words an option of several values.
+    std::vector<std::string> left = chosen[0]->remaining();
+    const std::string name = "attn-cli " + chosen[0]->get_name();
+    for (const std::string& word : left) {
+      if (is_flag(word) || !command->takes_words())
+        refuse_unknown(*chosen[0], word, name, commands());
+    }
     if (!operands.empty() && !command->takes_words()) {
-      const std::string name = "attn-cli " + chosen[0]->get_name();
       throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", operands[0]), name,
                   translated("it takes flags only: see {1} --help", name));
     }
-    return [command, operands] { return command->call(operands); };
+    left.insert(left.end(), operands.begin(), operands.end());
+    return [command, left] { return command->call(left); };
   }
   throw Error(ErrorKind::usage, translated("no command given"), "",
               translated("try {1}, {2}, {3} or {4}", "attn-cli example multi_head > first.json",

@@ -109,8 +109,8 @@ void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
 }
 
 void report(const BatchOutcome& outcome, const Common& common) {
-  if (common.quiet) return;
-  warn(outcome.warnings);
+  if (!common.quiet) warn(outcome.warnings);
+  if (common.quiet && !common.json) return;
   print(common.json ? batch_json(outcome) : terminal_lines(with_flags(batch_text(outcome))));
 }
 
@@ -220,6 +220,11 @@ Command batch_command() {
   add_results(flags, options.run);
   add_splits(flags, options.run.document);
   add_common(flags, given->common, translated("Threads for each document (default 1)"));
+  constexpr std::string_view of_merging[]{"--merge",    "--files-from", "--json",
+                                          "--no-color", "--quiet",      "--lang"};
+  for (Flag& flag : flags) {
+    if (std::ranges::count(of_merging, flag.name) == 0) flag.idle_with = {"--merge"};
+  }
   return command;
 }
 
@@ -262,7 +267,7 @@ int check(const GivenToValidate& given) {
       exit_code = std::max(exit_code, static_cast<int>(problem.kind()));
     }
   }
-  if (given.common.quiet) return exit_code;
+  if (given.common.quiet && !given.common.json) return exit_code;
   print(given.common.json ? checked_json(documents) : terminal_lines(checked_text(documents)));
   return exit_code;
 }

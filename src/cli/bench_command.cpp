@@ -95,7 +95,6 @@ int time_all(const GivenToBench& given) {
   bool heading = !given.common.json;
   for (const BenchRequest& request : requests) {
     const BenchResult result = timed(request);
-    if (given.common.quiet) continue;
     if (heading) {
       print_result(bench_heading(std::ranges::any_of(
           requests, [](const BenchRequest& one) { return one.kind == Kind::additive; })));

@@ -38,8 +38,9 @@ int read(const GivenToCircuits& given) {
     progress.show([&] { return translated("{1} of {2} layers", done, all); });
   });
   progress.clear();
-  if (given.common.quiet) return 0;
-  warn(outcome.warnings);
+  if (!given.common.quiet) warn(outcome.warnings);
+  const bool asked = given.common.json || given.csv || !options.out;
+  if (given.common.quiet && !asked) return 0;
   print(given.common.json ? circuits_json(outcome)
         : given.csv       ? circuits_csv(outcome)
                           : terminal_lines(with_flags(circuits_text(outcome, options.top))));

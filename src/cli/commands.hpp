@@ -63,10 +63,16 @@ bool is_file(const std::string& word);
 /// follow a switch, or are several where one is taken, and for flags that are given twice.
 void check_values(const std::vector<std::string>& words, const Command& called);
 
+/// Throws Error(usage) for a name of an output that is not what it is meant to be: an empty one, an
+/// address, one in "~", or that of a file for a flag that takes a folder.
+void check_output(const Command& command, const Flag& flag, const std::string& text);
+
 /// Help for a flag that a command does not take, of those with `names`. `command`, "attn-cli run",
-/// is empty where none is given.
+/// is empty where none is given before the flag, and `after` the name of the one after it, or of
+/// one that may be meant.
 std::string advice(const std::string& flag, const std::vector<std::string_view>& names,
-                   const std::string& command, const std::vector<Command>& all);
+                   const std::string& command, const std::vector<Command>& all,
+                   const std::string& after);
 
 /// Help for a flag of other programs; empty for other flags.
 std::string advice_of_foreign(const std::string& flag, const std::vector<std::string_view>& names,

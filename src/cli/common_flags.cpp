@@ -19,7 +19,7 @@ namespace attn::cli {
 void add_report(Flags& flags, Common& common) {
   flags.begin_group(FlagGroup::output);
   flags.toggle("--json", common.json, translated("Print the report as JSON"));
-  flags.toggle("--quiet", common.quiet, translated("Print nothing but errors"));
+  flags.toggle("--quiet", common.quiet, translated("Print errors and what is asked for, but no warnings or reports"));
   flags.toggle("--no-color", common.no_color, translated("Print without colours"));
   add_language(flags);
 }

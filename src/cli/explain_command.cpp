@@ -43,12 +43,18 @@ int walk_through(const GivenToExplain& given) {
   if (given.csv) options.format = ExplanationFormat::csv;
   if (given.markdown) options.format = ExplanationFormat::markdown;
   if (given.common.json) options.format = ExplanationFormat::json;
+  if (options.layer && options.logit && !options.why && options.analyses.empty()) {
+    throw Error(ErrorKind::usage, translated("{1} has no effect with {2}", "--layers", "--logit"),
+                "--layers",
+                translated("leave it out; in place of {1}, {2} shows the likeliest tokens of each "
+                           "layer",
+                           "--logit", "--analyses lens"));
+  }
   ProgressLine progress(given.common.quiet);
   show_generation(options.document, progress);
   const ExplainOutcome outcome = explain(options);
   progress.clear();
-  if (given.common.quiet) return 0;
-  warn(outcome.warnings);
+  if (!given.common.quiet) warn(outcome.warnings);
   print(given.common.json || given.csv ? outcome.text : terminal_lines(outcome.text));
   return 0;
 }

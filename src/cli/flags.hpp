@@ -92,6 +92,7 @@ struct Flag {
   /// Flags of which one has to be given too, or "--analyses lens", one of its values, as this one
   /// has no effect without; empty = none.
   std::vector<std::string> needs = {};
+  std::vector<std::string> idle_with = {};  ///< flags beside which this one has no effect
 };
 
 /// The one-letter name of a flag, "-o" of "--out"; empty if it has none.
@@ -128,6 +129,13 @@ class Flags : public std::vector<Flag> {
 
   void toggle(std::string name, bool& target, std::string help) {
     add(std::move(name), "", std::move(help), [&target](const std::string&) { target = true; });
+  }
+
+  /// Says of flags that are there that each has no effect beside any of others.
+  void idle(const std::vector<std::string>& names, const std::vector<std::string>& others) {
+    for (Flag& flag : *this) {
+      if (std::ranges::count(names, flag.name) > 0) flag.idle_with = others;
+    }
   }
 
   template <class Target>

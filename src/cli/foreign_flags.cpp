@@ -61,8 +61,8 @@ constexpr ForeignFlags foreign_flags[]{
      to_translate("leave it out: sizes follow from the tensors, or from the text")},
     {"--prompt-text", "", to_translate("give a text with --text")},
     {"--log-level --verbose --debug", "",
-     to_translate("--quiet prints nothing but errors; attn-cli explain shows every number of "
-                  "one query")},
+     to_translate("--quiet leaves out reports and warnings; attn-cli explain shows every number "
+                  "of one query")},
     {"--attn --attention-type", "", to_translate("write --attention KIND")},
     {"--tokens", "",
      to_translate("--generate N generates tokens, --ids gives their ids, attn-cli tokens shows "

@@ -55,13 +55,15 @@ int read_one(HeadsOptions options, const GivenHeads& given) {
   };
   const HeadsOutcome outcome = read_heads(options);
   progress.clear();
-  if (given.common.quiet) return 0;
   if (given.common.json) {
     print(heads_json(outcome));
     return 0;
   }
-  warn(outcome.warnings);
-  warn(warnings_of_tensors(options));
+  if (!given.common.quiet) {
+    warn(outcome.warnings);
+    warn(warnings_of_tensors(options));
+  }
+  if (given.common.quiet && options.out && !given.csv) return 0;
   print(given.csv ? heads_csv(outcome, options.table.wide)
                   : terminal_lines(with_flags(heads_text(outcome, options.table))));
   return 0;
@@ -76,20 +78,20 @@ int compare_two(HeadsOptions options, const GivenHeads& given) {
   show_generation(options.document, progress);
   const HeadsAgainst outcome = compare_heads(options, *given.against);
   progress.clear();
-  if (given.common.quiet) return 0;
   if (given.common.json) {
     print(against_json(outcome));
     return 0;
   }
-  warn(outcome.warnings);
+  if (!given.common.quiet) warn(outcome.warnings);
+  if (given.common.quiet && options.out && !given.csv) return 0;
   print(given.csv ? against_csv(outcome)
                   : terminal_lines(with_flags(against_text(outcome, options.table))));
   return 0;
 }
 
 int report(const HeadsCorpusOutcome& outcome, const GivenHeads& given) {
-  if (!given.common.quiet) {
-    warn(outcome.warnings);
+  if (!given.common.quiet) warn(outcome.warnings);
+  if (!given.common.quiet || given.common.json || given.csv) {
     std::string text = with_flags(outcome.table);
     for (const auto& file : outcome.files) text += "  " + file.string() + "\n";
     print(given.common.json ? outcome.json : given.csv ? outcome.csv : terminal_lines(text));
@@ -116,19 +118,6 @@ int read_many(HeadsCorpusOptions options, const GivenHeads& given) {
   return report(outcome, given);
 }
 
-// Throws Error(usage) for the name of a table where that of a folder belongs.
-void refuse_table_name(const std::filesystem::path& out) {
-  std::error_code none;
-  const std::string extension = out.extension().string();
-  if ((extension != ".csv" && extension != ".json") || std::filesystem::is_directory(out, none))
-    return;
-  throw Error(
-      ErrorKind::usage,
-      translated("\"{1}\" is the name of a file, and {2} takes a folder", out.string(), "--out"),
-      "--out",
-      translated("write {1}", "attn-cli heads … --" + extension.substr(1) + " > " + out.string()));
-}
-
 int read(const GivenHeads& given) {
   HeadsCorpusOptions options = given.corpus;
   HeadsOptions& heads = options.heads;
@@ -138,7 +127,6 @@ int read(const GivenHeads& given) {
                 "--out", translated("leave it out"));
   }
   if (heads.plots && !heads.out) heads.out = "attention_heads";
-  refuse_table_name(heads.out.value_or(""));
   heads.table.width = terminal_options({}, given.common).columns;
   if (heads.table.wide && !given.csv && !heads.out && options.corpus.empty() && !given.merge) {
     throw Error(ErrorKind::usage, translated("--wide is about comma-separated values"), "--wide",
@@ -395,6 +383,8 @@ Command heads_command() {
   flags.need({"--steps", "--baseline"}, {"--analyses gradients"});
   flags.need({"--shard", "--resume", "--average"}, {"--corpus"});
   flags.need({"--kept", "--reach"}, {"--corpus", "--merge"});
+  // The lines and the objects are those of all heads, in the order of layers.
+  flags.idle({"--sort", "--top"}, {"--csv", "--json"});
   add_common(flags, given->common);
   return command;
 }

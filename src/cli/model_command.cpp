@@ -29,7 +29,6 @@ struct GivenToTokens {
 
 int list_models(const GivenToModel& given) {
   const std::vector<ListedModel> models = models_here(".", given.folder.files);
-  if (given.common.quiet) return 0;
   print(given.common.json ? models_here_json(models) : terminal_lines(models_here_text(models)));
   return 0;
 }
@@ -53,8 +52,7 @@ int show_tokens(const GivenToTokens& given) {
   std::vector<std::string> warnings;
   const std::string text = given.common.json ? tokens_json(options, &warnings)
                                              : terminal_lines(tokens_text(options, &warnings));
-  if (given.common.quiet) return 0;
-  warn(warnings);
+  if (!given.common.quiet) warn(warnings);
   print(text);
   return 0;
 }
@@ -73,7 +71,6 @@ int describe(const GivenToModel& given) {
   const std::string text = given.row           ? model_row(given.folder)
                            : given.common.json ? model_json(given.folder)
                                                : model_text(given.folder);
-  if (given.common.quiet) return 0;
   print(data ? text : terminal_lines(text));
   return 0;
 }

@@ -95,11 +95,14 @@ int draw_into_folder(const GivenToPlot& given, const PlotRequest& request) {
   for (std::string& warning : frames[0].warnings) warning = with_flags(warning);
   const auto files =
       write_frames(frames, request.format, out.has_filename() ? out : out.parent_path());
-  if (given.common.quiet) return 0;
-  warn(frames[0].warnings);
-  std::string names;
-  for (const std::filesystem::path& file : files) names += terminal_lines(file.string()) + "\n";
-  print(given.common.json ? frames_json(files, frames[0].warnings) : names);
+  if (!given.common.quiet) warn(frames[0].warnings);
+  if (given.common.json) {
+    print(frames_json(files, frames[0].warnings));
+  } else if (!given.common.quiet) {
+    std::string names;
+    for (const std::filesystem::path& file : files) names += terminal_lines(file.string()) + "\n";
+    print(names);
+  }
   return 0;
 }
 
@@ -133,8 +136,7 @@ int draw(const GivenToPlot& given) {
   } else {
     write_picture(picture, out);
   }
-  if (given.common.quiet) return 0;
-  warn(picture.warnings);
+  if (!given.common.quiet) warn(picture.warnings);
   if (to_standard_output) return 0;
   if (given.common.json) {
     print(picture_json(picture, out));

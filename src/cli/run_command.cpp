@@ -1,6 +1,4 @@
-#include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include "attn/error.hpp"
 #include "attn/explain.hpp"
@@ -72,24 +70,6 @@ bool answers_alone(const GivenToRun& given) {
   return true;
 }
 
-// Throws Error(usage) for the name of a picture where that of a folder belongs.
-void refuse_picture_name(const RunOptions& options) {
-  const std::string extension = options.out.extension().string();
-  std::error_code none;
-  if ((extension != ".png" && extension != ".svg" && extension != ".pdf") ||
-      std::filesystem::is_directory(options.out, none)) {
-    return;
-  }
-  throw Error(ErrorKind::usage,
-              translated("\"{1}\" is the name of a picture, and {2} takes a folder",
-                         options.out.string(), "--out"),
-              "--out",
-              translated("give a folder, such as {1}; {2} draws one picture of its result",
-                         options.out.stem().string(),
-                         "attn-cli plot heatmap " + options.out.stem().string() + " --out " +
-                             options.out.filename().string()));
-}
-
 // Prints what is to be said of the outcome, and the report unless the result is the answer. Returns
 // the exit code.
 int report(RunOutcome& outcome, const GivenToRun& given, bool answering,
@@ -101,15 +81,24 @@ int report(RunOutcome& outcome, const GivenToRun& given, bool answering,
       exit_code = static_cast<int>(error.kind());
     }
   }
-  if (given.common.quiet) return exit_code;
   for (RunReport& one : outcome.reports) {
     for (std::string& warning : one.warnings) warning = with_flags(warning);
-    warn(one.warnings);
+    if (!given.common.quiet) warn(one.warnings);
+  }
+  const MapSelection& selection = given.options.selection;
+  if (given.options.tensors == TensorFormat::csv && !given.common.quiet &&
+      (selection.chosen_heads || given.options.head > 0)) {
+    warn({translated("{1} chooses what is drawn and reported: files of tensors have all heads",
+                     "--head")});
   }
   if (answering) return exit_code;
-  print(given.common.json ? report_json(outcome)
-                          : terminal_lines(with_flags(report_text(outcome, report_columns()))));
+  if (given.common.json) {
+    print(report_json(outcome));
+  } else if (!given.common.quiet) {
+    print(terminal_lines(with_flags(report_text(outcome, report_columns()))));
+  }
   if (given.show) print(drawn(outcome, terminal));
+  if (given.common.quiet) return exit_code;
   for (const RunReport& one : outcome.reports) {
     for (const auto& splits : one.splits) {
       if (!given.common.json) print("\n" + terminal_lines(explain_splits(*splits)));
@@ -121,7 +110,6 @@ int report(RunOutcome& outcome, const GivenToRun& given, bool answering,
 int compute(const GivenToRun& given) {
   const Common& common = given.common;
   const bool answering = answers_alone(given);
-  refuse_picture_name(given.options);
   RunOptions options = given.options;
   take_query_of_split(options);
   if (answering) options.answer = print_result;

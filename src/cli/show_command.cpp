@@ -47,7 +47,7 @@ std::optional<TerminalPictures> pictures(const GivenToShow& given, TerminalColor
     case ShownAs::automatic:
       break;
   }
-  const bool plain = given.common.json || given.common.quiet || colors == TerminalColors::none;
+  const bool plain = given.common.json || colors == TerminalColors::none;
   return plain ? std::nullopt : asked_terminal();
 }
 
@@ -81,14 +81,12 @@ int draw(const GivenToShow& given) {
   std::vector<std::string> warnings;
   if (const auto protocol = pictures(given, options.colors); protocol && !given.common.json) {
     const std::string picture = drawn(request, *protocol, options.columns, warnings);
-    if (given.common.quiet) return 0;
-    warn(warnings);
+    if (!given.common.quiet) warn(warnings);
     print(picture);
     return 0;
   }
   const Heatmap heatmap = read_heatmap(request, &warnings);
-  if (given.common.quiet) return 0;
-  warn(warnings);
+  if (!given.common.quiet) warn(warnings);
   print(given.common.json ? heatmap_json(heatmap) : draw_in_terminal(heatmap, options));
   return 0;
 }

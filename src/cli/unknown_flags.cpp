@@ -23,6 +23,16 @@ std::string takers(const std::string& flag, const std::vector<Command>& all) {
   return names;
 }
 
+// The name of the flag that a letter such as "-q" stands for; another text as it is.
+std::string long_name(const std::string& flag, const std::vector<Command>& all) {
+  for (const Command& command : all) {
+    for (const Flag& known : command.flags) {
+      if (flag.size() == 2 && short_name(known.name) == flag) return known.name;
+    }
+  }
+  return flag;
+}
+
 // Help for a flag of other programs that names what is written; empty for other flags.
 std::string advice_of_output(const std::string& flag, const std::string& command, bool writes) {
   constexpr std::string_view outputs[]{"--out",     "-o",         "--output",     "--output-file",
@@ -118,7 +128,8 @@ std::string flags_of_words(const std::string& flag, const std::vector<std::strin
 }  // namespace
 
 std::string advice(const std::string& flag, const std::vector<std::string_view>& names,
-                   const std::string& command, const std::vector<Command>& all) {
+                   const std::string& command, const std::vector<Command>& all,
+                   const std::string& after) {
   const auto known = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
@@ -130,8 +141,8 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
     const std::string text = advice_of_foreign(flag, names, command);
     if (!text.empty()) return text;
   }
-  if (command.empty() && !takers(flag, all).empty())
-    return translated("write the command first: {1}", "attn-cli run " + flag);
+  if (command.empty() && !takers(long_name(flag, all), all).empty())
+    return translated("write the command first: {1}", "attn-cli " + after + " " + flag);
   const std::string place = command.empty() ? "attn-cli" : command;
   const std::string name = flag.substr(std::min<std::size_t>(flag.size(), 2));
   for (const Command& one : all) {

@@ -78,6 +78,11 @@ int make_page(const GivenToView& given) {
                 "--out",
                 translated("name a file that ends in {1}; attn-cli plot draws pictures", ".html"));
   }
+  std::error_code none;
+  if (!to_standard_output && ending.empty() && !std::filesystem::exists(given.out, none)) {
+    throw Error(ErrorKind::usage, translated("\"{1}\" has no extension", given.out), "--out",
+                translated("write {1}", "--out " + given.out + ".html"));
+  }
   if (to_standard_output && common.json) {
     throw Error(ErrorKind::usage,
                 translated("the report cannot go to standard output together with the page"),
@@ -97,9 +102,8 @@ int make_page(const GivenToView& given) {
                                   : view(options, std::filesystem::path(given.out));
   progress.clear();
   if (to_standard_output) print_result(page);
-  if (common.quiet) return 0;
-  warn(outcome.warnings);
-  if (to_standard_output) return 0;
+  if (!common.quiet) warn(outcome.warnings);
+  if (to_standard_output || (common.quiet && !common.json)) return 0;
   print(common.json ? view_json(outcome, given.out)
                     : terminal_lines(view_text(outcome) + "  " + given.out + "\n"));
   return 0;

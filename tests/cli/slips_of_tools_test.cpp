@@ -173,7 +173,8 @@ TEST_CASE("flags of shells and of other programs get their cure") {
   check_flag("run", "--no-output", "write --only NAME,…, the tensors to write");
   check_flag("validate", "--fix", "it reports alone: change the document as each help says");
   check_flag("compare", "--verbose",
-             "--quiet prints nothing but errors; attn-cli explain shows every number of one query");
+             "--quiet leaves out reports and warnings; attn-cli explain shows every number of one "
+             "query");
   check_flag("batch", "--progress", "leave it out: progress is shown on standard error");
   check_flag("run", "--indent", "leave it out: jq formats JSON");
   check_flag("run", "--output-format",

@@ -270,7 +270,8 @@ TEST_CASE("errors of what a flag says name the flag, and what is left over says 
        "the others"},
       {{"run", "d.json", "--quiet", "my text"},
        "--quiet takes no value: \"my text\" is left over\n  where: attn-cli run\n  help:  leave "
-       "out \"my text\"; --quiet: Print nothing but errors"},
+       "out \"my text\"; --quiet: Print errors and what is asked for, but no warnings or "
+       "reports"},
       {{"show", "w.json", "--head", "-1"},
        "--head counts from 0: -1 is below\n  where: --head\n  help:  give its number from 0"},
       {{"explain", "d.json", "--head", "-1"},
