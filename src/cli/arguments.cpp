@@ -151,6 +151,7 @@ class GivenCommand {
       if (texts_[i].given) flag.take("");
       if (texts_[i].one) flag.take(*texts_[i].one);
       for (const std::string& text : texts_[i].several) flag.take(text);
+      if (!is_given("--quiet")) warn_of_quotes(flag, texts_[i]);
     }
     if (command_.words.take) command_.words.take(words);
     check_standard_input(words);
@@ -162,6 +163,13 @@ class GivenCommand {
   }
 
  private:
+  // Texts given to a flag: `given` of a switch, `one` text, or `several` of a repeated flag.
+  struct Texts {
+    bool given = false;
+    std::optional<std::string> one;
+    std::vector<std::string> several;
+  };
+
   // The error at the flag that it is about, as it was typed: a file that only a flag names, a key
   // that it sets, and another spelling, "--layer" of "--layers".
   Error at_flag(const Error& error) const {
@@ -187,6 +195,8 @@ class GivenCommand {
       }
       if (opened || (stands_for && !is_given(place))) where = flag.name;
     }
+    if (where == "--heads" && error.problem() == heads_of_a_model())
+      return {error.kind(), error.problem(), where, translated("write {1}", "--head N")};
     // A missing file may be no name of one at all.
     if (error.help() != translated("check the name, and the folder it is looked for in"))
       opened_by = nullptr;
@@ -200,6 +210,11 @@ class GivenCommand {
     }
     return {error.kind(), error.problem(), where,
             where.starts_with("--") ? keys_as_flags(error.help()) : error.help()};
+  }
+
+  // The number of heads that a document splits its tensors into is not that of a model.
+  static std::string heads_of_a_model() {
+    return translated("\"{1}\" has no meaning for {2} attention", "heads", "model");
   }
 
   // Whether a name is that of no file by its looks: "ones".
@@ -260,7 +275,21 @@ class GivenCommand {
       const std::vector<std::string_view> others(flag.needs.begin(), flag.needs.end());
       throw Error(ErrorKind::usage,
                   translated("{1} has no effect without {2}", flag.name, alternatives(others)),
-                  flag.name, translated("add {1}, or leave it out", flag.needs[0]));
+                  flag.name,
+                  flag.name == "--color"
+                      ? translated("write {1}, or add {2}", "--no-color", flag.needs[0])
+                      : translated("add {1}, or leave it out", flag.needs[0]));
+    }
+  }
+
+  static void warn_of_quotes(const Flag& flag, const Texts& texts) {
+    if (flag.value != "TEXT") return;
+    std::vector<std::string> given = texts.several;
+    if (texts.one) given.push_back(*texts.one);
+    for (const std::string& text : given) {
+      if (!has_curly_quotes(text)) continue;
+      warn({translated("quotes such as “ stay in the text, as shells know only \" and ': write {1}",
+                       flag.name + " \"" + without_curly_quotes(text) + '"')});
     }
   }
 
@@ -276,13 +305,6 @@ class GivenCommand {
     throw Error(ErrorKind::usage, translated("standard input is given for {1} inputs", inputs),
                 "attn-cli " + command_.name, translated("save all but one of them as files"));
   }
-
-  // Texts given to a flag: `given` of a switch, `one` text, or `several` of a repeated flag.
-  struct Texts {
-    bool given = false;
-    std::optional<std::string> one;
-    std::vector<std::string> several;
-  };
 
   void add(const Flag& flag, Texts& texts) {
     if (!flag.take) return;

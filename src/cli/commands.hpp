@@ -59,6 +59,11 @@ std::function<int()> parse_arguments(int count, const char* const* words);
 /// Whether a word of the command line is "-" or names an existing file.
 bool is_file(const std::string& word);
 
+/// Whether a text stands in curly quotes, “ and ”, which shells leave in it, or begins with one.
+bool has_curly_quotes(const std::string& text);
+/// The text between them; another text as it is.
+std::string without_curly_quotes(const std::string& text);
+
 /// Checks the words after the name of a command. Throws Error(usage) for values that are missing,
 /// follow a switch, or are several where one is taken, and for flags that are given twice.
 void check_values(const std::vector<std::string>& words, const Command& called);

@@ -403,6 +403,31 @@ bool answers(const RunOptions& options, bool json, const std::string& command) {
   return true;
 }
 
+namespace {
+
+// The tensor of a result that other libraries call so; empty for other names.
+std::string tensor_named_elsewhere(const std::string& name) {
+  constexpr std::pair<std::string_view, std::string_view> names[]{
+      {"attentions", "weights"},
+      {"attention_weights", "weights"},
+      {"attn_weights", "weights"},
+      {"attention_probs", "weights"},
+      {"pattern", "weights"},
+      {"hook_pattern", "weights"},
+      {"attn.hook_pattern", "weights"},
+      {"attn_output_weights", "weights"},
+      {"hook_attn_scores", "scores"},
+      {"attn_scores", "scores"},
+      {"softmax_lse", "lse"},
+      {"logsumexp", "lse"}};
+  for (const auto& [theirs, ours] : names) {
+    if (name == theirs) return std::string(ours);
+  }
+  return "";
+}
+
+}  // namespace
+
 void add_results(Flags& flags, RunOptions& options, bool* page) {
   // Up to this many weights are computed for a heatmap that nobody asked for.
   options.most_weights_for_heatmap = std::size_t{1} << 28U;
@@ -415,7 +440,16 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
       "--only", "NAME,…",
       translated("Tensors to write: output, weights, gradient…; the last part of a dotted name is "
                  "enough"),
-      [&](const std::string& text) { options.only = comma_separated(text); });
+      [&](const std::string& text) {
+        options.only = comma_separated(text);
+        for (const std::string& name : options.only) {
+          if (const std::string ours = tensor_named_elsewhere(name); !ours.empty()) {
+            throw Error(ErrorKind::usage,
+                        translated("invalid value \"{1}\" for {2}", text, "--only"), "--only",
+                        translated("write {1}", "--only " + ours));
+          }
+        }
+      });
   flags.begin_group(FlagGroup::pictures);
   add_plots(flags, options, page);
   flags.choice("--format", options.format, picture_formats(), "FORMAT");

@@ -20,6 +20,7 @@ namespace {
 // The character between the values that a placeholder names: ',' of "N,N,…", 'x' of "WxH", '.' of
 // "LAYER.HEAD".
 char separator(const Flag& flag) {
+  if (flag.value == "SLICE") return ',';
   for (const char between : {',', ':', 'x', '/', '.'}) {
     if (flag.value.find(between) != std::string::npos) return between;
   }
@@ -32,6 +33,11 @@ bool is_unit(const std::string& word) {
   return std::ranges::count(units, word) > 0;
 }
 
+// Whether a value is a text, which may have several words.
+bool is_text(const Flag& flag) {
+  return flag.value == "TEXT" || flag.name == "--font";
+}
+
 // Whether a word after a flag's value looks like a further value, not like an input.
 bool goes_on(const Flag& flag, const std::string& word) {
   if (word.empty() || word.starts_with('-') || is_file(word)) return false;
@@ -41,14 +47,17 @@ bool goes_on(const Flag& flag, const std::string& word) {
   double number = 0;
   // Names of tensors: an input would have an extension.
   if (flag.value == "NAME,…") return word.find_first_of("./*?") == std::string::npos;
-  if (flag.value == "TEXT") return word.find_first_of("./") == std::string::npos;
+  if (is_text(flag)) return word.find_first_of("./") == std::string::npos;
   if (is_unit(word)) return flag.value == "WxH";
   return among(word) || parse_number(word, number);
 }
 
+constexpr std::string_view opening = "“", closing = "”";
+
 // Text for a value in advice: its few words, "auto|on|off", else the name of the value, "FILE".
 std::string placeholder(const Flag& flag) {
   constexpr std::size_t few = 5;
+  if (flag.value == "COLOR") return "'#ff0000'";  // which a shell takes for a comment
   if (flag.words.empty() || flag.words.size() > few || flag.list) return flag.value;
   std::string text;
   for (const std::string& word : flag.words) text += (text.empty() ? "" : "|") + word;
@@ -80,9 +89,35 @@ std::string meant_head(const std::string& text) {
   return numbers.size() == 2 && between.empty() && meant != text ? meant : "";
 }
 
+// "2.0,3.1" of heads as pairs of Python, "(2, 0), (3, 1)"; empty for other texts.
+std::string meant_pairs(const std::string& text) {
+  std::string meant, number;
+  std::size_t of_pair = 0;
+  for (const char c : text) {
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
+      number += c;
+      continue;
+    }
+    if (std::string_view("(), []").find(c) == std::string_view::npos) return "";
+    if (number.empty()) continue;
+    if (++of_pair % 2 == 1) {
+      meant += (meant.empty() ? "" : ",") + number + ".";
+    } else {
+      meant += number;
+    }
+    number.clear();
+  }
+  const bool pairs = text.find('(') != std::string::npos && of_pair > 0 && of_pair % 2 == 0;
+  return pairs && number.empty() ? meant : "";
+}
+
 // Throws Error(usage) for names of heads that are written as elsewhere.
 void check_heads(const Flag& flag, const std::string& text) {
   if (!flag.value.starts_with("LAYER.HEAD") && flag.value != "PLACE") return;
+  if (const std::string pairs = meant_pairs(text); !pairs.empty()) {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag.name),
+                flag.name, translated("write {1}", flag.name + " " + pairs));
+  }
   std::string meant;
   bool elsewhere = false;
   for (const std::string& part : comma_separated(text)) {
@@ -95,18 +130,40 @@ void check_heads(const Flag& flag, const std::string& text) {
               flag.name, translated("write {1}", flag.name + " " + meant));
 }
 
-// Whether a word after a switch is a text that is meant as its value: there is another input, or
-// the word is none by its looks.
-bool is_left_over(const std::vector<std::string>& words, std::size_t at,
-                  const std::vector<std::string>& known) {
-  const std::string& word = words[at];
-  if (word.starts_with('-') || is_file(word) || std::ranges::count(known, word) > 0) return false;
-  if (word.find_first_of("./*?{") != std::string::npos) return false;
-  if (word.find(' ') != std::string::npos) return true;
+// Whether a command line has all that the command reads without the word at `at`.
+bool has_inputs(const std::vector<std::string>& words, std::size_t at, const Command& called) {
+  constexpr std::string_view of_two[]{"comparison", "difference", "steps"},
+      of_model[]{"--text", "--ids", "--image", "--sound"};
+  std::ptrdiff_t files = 0, needed = called.name == "compare" ? 2 : 1;
+  bool model = false, read = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i != at && is_file(words[i])) return true;
+    const std::string name = words[i].substr(0, words[i].find('='));
+    const auto flag = std::ranges::find_if(called.flags, [&](const Flag& known) {
+      return known.name == name || (name.size() == 2 && short_name(known.name) == name);
+    });
+    if (flag != called.flags.end()) {
+      model = model || name == "--model";
+      read = read || std::ranges::count(of_model, name) > 0;
+      if (!flag->value.empty() && name == words[i]) ++i;
+      continue;
+    }
+    if (std::ranges::count(of_two, words[i]) > 0) needed = 2;
+    if (i != at && is_file(words[i])) ++files;
   }
-  return false;
+  return files >= needed || (model && read);
+}
+
+// Whether a word after a flag is a text that is meant as a part of its value: the inputs are there,
+// and it is none by its looks.
+bool is_left_over(const std::vector<std::string>& words, std::size_t at, const Command& called) {
+  const std::string& word = words[at];
+  const bool known = std::ranges::count(called.words.known, word) > 0;
+  if (word.starts_with('-') || is_file(word) || known) return false;
+  const std::string extension = std::filesystem::path(word).extension().string();
+  const bool named = extension.size() > 1 && extension.find(' ') == std::string::npos;
+  const bool spaced = word.find(' ') != std::string::npos;
+  if (word.find_first_of(spaced ? "/*?{" : "./*?{") != std::string::npos || named) return false;
+  return has_inputs(words, at, called);
 }
 
 // Whether a word after a switch is meant as the file of what it prints: "--json report.json".
@@ -121,46 +178,115 @@ bool is_output_of(const std::string& flag, const std::string& word) {
 // Throws Error(usage) where the word after the switch at `at` is meant as its value.
 void check_after_switch(const Flag& flag, const std::vector<std::string>& words, std::size_t at,
                         const Command& called) {
-  constexpr std::string_view truths[]{"true", "false", "on", "off", "yes", "no", "True", "False"};
+  constexpr std::string_view truths[]{"true", "false", "on", "off", "yes", "no", "True", "False"},
+      untruths[]{"false", "off", "no", "False"};
   const std::string &word = words[at], &next = words[at + 1];
   const auto refuse = [&](const std::string& help) {
     throw Error(ErrorKind::usage,
                 translated("{1} takes no value: \"{2}\" is left over", word, next),
                 "attn-cli " + called.name, help);
   };
+  const auto takes = [&](const char* name) {
+    return std::ranges::find(called.flags, name, &Flag::name) != called.flags.end();
+  };
   const bool truth = is_digits(next) || std::ranges::count(truths, next) > 0;
-  if (truth && !is_file(next)) refuse(translated("leave out \"{1}\"", next));
+  if (truth && !is_file(next)) {
+    const bool off = next == "0" || std::ranges::count(untruths, next) > 0;
+    const bool query = word == "-q" && is_digits(next) && takes("--query");
+    refuse(query ? translated("write {1}", "--query " + next)
+                 : translated("leave out {1}", off ? word : '"' + next + '"'));
+  }
   if (is_output_of(word, next)) {
     refuse(translated("it prints to standard output: write {1}",
                       "attn-cli " + called.name + " … " + word + " > " + next));
   }
-  if (is_left_over(words, at + 1, called.words.known)) {
+  if (is_left_over(words, at + 1, called)) {
+    if (flag.name == "--caption") refuse(translated("write {1}", "--title \"" + next + '"'));
     refuse(translated("leave out \"{1}\"; {2}: {3}", next, flag.name, flag.help));
   }
 }
 
+// Throws Error(usage) for a word that begins with a dash in place of the hyphens of a flag, as
+// editors that correct what is typed write it.
+void check_dash(const std::string& word, const Command& called) {
+  for (const std::string_view dash : {"–", "—", "−"}) {
+    if (!word.starts_with(dash) || is_file(word)) continue;
+    const std::size_t start = std::min(word.find_first_not_of('-', dash.size()), word.size());
+    const std::string name = "--" + word.substr(start, word.find('=') - start);
+    if (std::ranges::find(called.flags, name, &Flag::name) == called.flags.end()) continue;
+    throw Error(ErrorKind::usage,
+                translated("\"{1}\" begins with a dash, which is no hyphen", word),
+                "attn-cli " + called.name, translated("write {1}", name));
+  }
+}
+
+// Throws Error(usage) for a word of one hyphen and several letters that are not all flags, which
+// would be read letter by letter: "-quality", "-x.json".
+void check_letters(const std::string& word, const Command& called) {
+  if (word.size() < 3 || word[0] != '-' || word[1] == '-' || is_digits(word.substr(1, 1))) return;
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const std::string letter = {'-', word[i]};
+    const auto flag = std::ranges::find_if(
+        called.flags, [&](const Flag& known) { return short_name(known.name) == letter; });
+    if (flag != called.flags.end() && !flag->value.empty()) return;  // the rest is its value
+    if (flag != called.flags.end()) continue;
+    std::vector<std::string_view> names;
+    for (const Flag& known : called.flags) names.emplace_back(known.name);
+    const std::string command = "attn-cli " + called.name;
+    const std::string name = word.substr(0, word.find('='));
+    const bool letters = std::ranges::all_of(name.substr(1), [](unsigned char c) {
+      return std::isalpha(c) != 0 || c == '-' || c == '_';
+    });
+    throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", name), command,
+                is_file(word) ? translated("name the file as {1}", "./" + word)
+                              : advice(letters ? "-" + name : name, names, command, commands(),
+                                       called.name));
+  }
+}
+
 // Throws Error(usage) for the further values after the one at `at`, joined as they should be
-// written.
+// written. `word` is the flag as it was typed, `value` the first of them.
 [[noreturn]] void refuse_several(const Flag& flag, const std::vector<std::string>& words,
-                                 std::size_t at, const std::string& command) {
-  const std::string &word = words[at - 1], &further = words[at + 1];
-  const bool text = flag.value == "TEXT";
+                                 std::size_t at, const std::string& word, std::string value,
+                                 const Command& called) {
+  const std::string command = "attn-cli " + called.name, &further = words[at + 1];
+  const bool text = is_text(flag);
   const char between = text ? ' ' : separator(flag);
-  std::string value = words[at];
-  while (at + 1 < words.size() && goes_on(flag, words[at + 1])) {
+  bool quoted = value.find(' ') != std::string::npos;  // whether each of them stood in quotes
+  std::string each = word + " \"" + value + '"';
+  while (at + 1 < words.size() &&
+         (goes_on(flag, words[at + 1]) || is_left_over(words, at + 1, called))) {
+    quoted = quoted || words[at + 1].find(' ') != std::string::npos;
+    each += " " + word + " \"" + words[at + 1] + '"';
     const bool separated = !value.empty() && value.back() == between;
     if (between != '\0' && !separated && !is_unit(words[at + 1])) value += between;
     value += words[++at];
     if (between != '\0' && value.back() == between) value.pop_back();
   }
+  const bool logit = flag.name == "--logit";
+  if (logit && !flag.repeats) each.replace(each.rfind(" --"), word.size() + 1, " --against-logit");
+  const bool one_by_one = logit || (text && quoted && flag.repeats);
   throw Error(ErrorKind::usage,
               translated("{1} takes one value: \"{2}\" is left over", word, further), command,
-              text              ? translated("put it in quotes: {1}", word + " \"" + value + "\"")
+              one_by_one        ? translated("write {1}", each)
+              : text            ? translated("put it in quotes: {1}",
+                                             word + " \"" + without_curly_quotes(value) + "\"")
               : between == '\0' ? translated("leave out \"{1}\"", further)
                                 : translated("write {1}", word + " " + value));
 }
 
 }  // namespace
+
+bool has_curly_quotes(const std::string& text) {
+  return text.starts_with(opening) &&
+         (text.ends_with(closing) || text.find(closing) == std::string::npos);
+}
+
+std::string without_curly_quotes(const std::string& text) {
+  if (!has_curly_quotes(text)) return text;
+  const std::size_t end = text.ends_with(closing) ? text.size() - closing.size() : text.size();
+  return text.substr(opening.size(), end - opening.size());
+}
 
 bool is_file(const std::string& word) {
   std::error_code none;
@@ -179,6 +305,7 @@ void check_values(const std::vector<std::string>& words, const Command& called) 
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const std::string name = word.substr(0, word.find('='));
+    check_dash(word, called);
     if (name.size() > 2 && name[0] == '-' && name[1] != '-' && find("-" + name) != flags.end()) {
       throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", name), command,
                   translated("did you mean \"{1}\"?", "-" + name));
@@ -195,6 +322,14 @@ void check_values(const std::vector<std::string>& words, const Command& called) 
                   translated("{1} takes no value: \"{2}\" is left over", name, value), command,
                   translated("write {1}, or leave it out", name));
     }
+    check_letters(word, called);
+    const auto further = [&](const Flag& flag) {
+      // The text that is patched may follow the other one.
+      return i + 1 < words.size() && flag.name != "--patch" &&
+             (goes_on(flag, words[i + 1]) || is_left_over(words, i + 1, called));
+    };
+    if (word != name && named != flags.end() && further(*named))
+      refuse_several(*named, words, i, name, word.substr(name.size() + 1), called);
     const auto flag = find(word);
     if (flag == flags.end()) continue;
     const bool last = i + 1 == words.size();
@@ -214,12 +349,15 @@ void check_values(const std::vector<std::string>& words, const Command& called) 
     }
     if (last || find(words[i + 1]) != flags.end()) {
       if (flag->optional_value) continue;
+      const bool resume = word == "--continue" && find("--resume") != flags.end();
       throw Error(ErrorKind::usage, translated("{1} needs a value", word), command,
-                  translated("write {1}", word + " " + placeholder(*flag)));
+                  resume ? translated("write {1}, or {2} to go on with a batch",
+                                      word + " " + placeholder(*flag), "--resume")
+                         : translated("write {1}", word + " " + placeholder(*flag)));
     }
     check_heads(*flag, words[i + 1]);
-    if (++i + 1 < words.size() && goes_on(*flag, words[i + 1]))
-      refuse_several(*flag, words, i, command);
+    ++i;
+    if (further(*flag)) refuse_several(*flag, words, i, word, words[i], called);
   }
 }
 

@@ -138,7 +138,27 @@ std::vector<std::string> comma_separated(const std::string& text) {
   return parts;
 }
 
+namespace {
+
+// "0:2" of "range(2)", "1:3" of "range(1, 3)"; empty for other texts.
+std::string meant_range(const std::string& text) {
+  constexpr std::string_view start = "range(";
+  if (!text.starts_with(start) || !text.ends_with(')')) return "";
+  std::vector<std::string> ends =
+      comma_separated(text.substr(start.size(), text.size() - start.size() - 1));
+  for (std::string& end : ends) std::erase(end, ' ');
+  if (ends.size() == 1) ends.insert(ends.begin(), "0");
+  const bool numbers = ends.size() == 2 && is_digits(ends[0]) && is_digits(ends[1]);
+  return numbers ? ends[0] + ":" + ends[1] : "";
+}
+
+}  // namespace
+
 std::vector<std::string> listed(const std::string& flag, const std::string& text) {
+  if (const std::string range = meant_range(text); !range.empty()) {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+                translated("write {1}", flag + " " + range));
+  }
   std::string meant;
   bool between = false;
   const bool sizes =

@@ -1,4 +1,7 @@
+#include "cli/foreign_flags.hpp"
+
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,14 +13,6 @@
 namespace attn::cli {
 namespace {
 
-struct ForeignFlags {
-  std::string_view names;  ///< with spaces between, hyphens for underscores
-  std::string_view of;     ///< commands that get the advice, with bars between, or a flag that they
-                           ///< take; empty: all
-  std::string_view help;
-};
-
-// Flags of other programs, and the advice to whoever gives them.
 constexpr ForeignFlags foreign_flags[]{
     {"-v", "--stages",
      to_translate("-V prints the version; --stages writes the steps of the score, and "
@@ -178,7 +173,6 @@ constexpr ForeignFlags foreign_flags[]{
     {"--precision --decimals --round --places", "explain", to_translate("write --digits N")},
     {"--precision --decimals --digits --round", "plot",
      to_translate("write --annotate-format .2f")},
-    {"--width --height", "--figsize", to_translate("write --figsize WxH, in inches")},
     {"--no-labels --no-ticks --no-xticks --no-yticks", "--ticks",
      to_translate("write --ticks index, which shows positions")},
     {"--no-title", "--title", to_translate("write --title \"\", an empty one")},
@@ -280,7 +274,6 @@ constexpr ForeignFlags foreign_flags[]{
      to_translate("leave it out: documents are computed in their order, each alone")},
     {"--summary --report --manifest", "batch",
      to_translate("leave it out: summary.jsonl is written into --out")},
-    {"--memory --max-memory --mem --ram", "--max-elements", to_translate("write --max-elements N")},
     {"--compress --compression --gzip --zip", "--tensors",
      to_translate("leave it out: files are written as they are; gzip makes them smaller")},
     {"--append", "--out", to_translate("leave it out: each run has a folder, --out DIR")},
@@ -307,10 +300,13 @@ std::string advice_of_foreign(const std::string& flag, const std::vector<std::st
   std::string plain = flag;
   std::ranges::replace(plain, '_', '-');
   const std::string_view own = std::string_view(command).substr(command.rfind(' ') + 1);
-  for (const ForeignFlags& row : foreign_flags) {
-    const bool addressed =
-        row.of.empty() || has_word(row.of, own) || std::ranges::find(names, row.of) != names.end();
-    if (addressed && has_word(row.names, plain)) return translated(row.help);
+  for (const std::span<const ForeignFlags> rows :
+       {foreign_flags_of_commands(), std::span<const ForeignFlags>(foreign_flags)}) {
+    for (const ForeignFlags& row : rows) {
+      const bool addressed = row.of.empty() || has_word(row.of, own) ||
+                             std::ranges::find(names, row.of) != names.end();
+      if (addressed && has_word(row.names, plain)) return translated(row.help);
+    }
   }
   return "";
 }

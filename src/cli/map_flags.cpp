@@ -77,6 +77,31 @@ void take_layers(const std::string& text, MapSelection& selection) {
   if (!ranges.empty()) selection.layers = std::move(ranges);
 }
 
+// "layer,batch" of "layer, batch".
+std::string without_spaces_at_commas(const std::string& text) {
+  std::string plain;
+  for (const std::string& part : comma_separated(text)) {
+    const std::size_t first = std::min(part.find_first_not_of(' '), part.size());
+    const std::size_t end = part.find_last_not_of(' ') + 1;  // npos + 1 = 0
+    plain += (plain.empty() ? "" : ",") + part.substr(first, std::max(end, first) - first);
+  }
+  return plain;
+}
+
+// The axis of its plural: "layer" of "layers", "query" of "queries".
+std::string singular(const std::string& axis) {
+  constexpr std::pair<std::string_view, std::string_view> plurals[]{{"layers", "layer"},
+                                                                    {"batches", "batch"},
+                                                                    {"samples", "batch"},
+                                                                    {"heads", "head"},
+                                                                    {"queries", "query"},
+                                                                    {"keys", "key"}};
+  for (const auto& [plural, name] : plurals) {
+    if (axis == plural) return std::string(name);
+  }
+  return axis;
+}
+
 void add_axes(Flags& flags, std::vector<MapAxis>& axes) {
   Flag& flag = flags.add(
       "--axes", "LIST",
@@ -84,8 +109,8 @@ void add_axes(Flags& flags, std::vector<MapAxis>& axes) {
           "Axes of the tensor: layer, batch, head, query, key; the last two may be left out"),
       [&](const std::string& text) {
         axes.clear();
-        for (const std::string& axis : listed("--axes", text)) {
-          axes.push_back(chosen("--axes", axis, map_axes()).value);
+        for (const std::string& axis : listed("--axes", without_spaces_at_commas(text))) {
+          axes.push_back(chosen("--axes", singular(axis), map_axes()).value);
         }
       });
   complete(flag, map_axes());

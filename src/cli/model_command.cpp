@@ -127,6 +127,12 @@ Command tokens_command() {
                                                             " --text \"" + words[1] + "\"")
                               : translated("name one"));
          }
+         if (folder) {
+           throw Error(ErrorKind::usage, translated("\"{1}\" is a folder", words[0]),
+                       "attn-cli tokens",
+                       translated("write {1}", "attn-cli tokens --model " + words[0] +
+                                                   " --text TEXT"));
+         }
          document.input = words[0];
        },
        {},

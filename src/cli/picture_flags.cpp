@@ -123,6 +123,10 @@ std::pair<double, double> figure_size(const std::string& text) {
                       translated("inches, or lengths in cm or mm; --figsize 8x6 --dpi 100 has 800 "
                                  "× 600 pixels"));
   }
+  if (text == "16:9") {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--figsize"),
+                "--figsize", translated("write {1}", "--preset slide"));
+  }
   // The x between the lengths: that of "px" is none.
   const std::size_t by = text.find('x');
   const auto width = inches(text.substr(0, by));
