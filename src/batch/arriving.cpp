@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -66,6 +67,28 @@ void ArrivingLines::read_more() {
   ended_ = true;
 }
 
+namespace {
+
+// Throws Error(input) for a first line that only begins a document, or that is a list of them.
+// `texts`: whether lines may be texts for a model.
+void refuse_part(std::string_view line, bool texts) {
+  constexpr std::string_view space = " \t\r";
+  const std::size_t end = line.find_last_not_of(space) + 1;  // npos + 1 = 0
+  const std::size_t begin = std::min(line.find_first_not_of(space), end);
+  line = line.substr(begin, end - begin);
+  const bool list = !texts && line.starts_with('[');
+  const bool part =
+      line.starts_with('{') && std::string_view("{[,:").find(line.back()) != std::string_view::npos;
+  if (!list && !part) return;
+  throw input_error(list ? translated("standard input has a list, not one document per line")
+                         : translated("standard input has a document of several lines"),
+                    "standard input:1",
+                    list ? translated("pass its elements: jq -c '.[]' | attn-cli batch -")
+                         : translated("pass one document per line: jq -c . | attn-cli batch -"));
+}
+
+}  // namespace
+
 bool ArrivingDocuments::unlisted(const BatchOptions& options) {
   return options.inputs.size() == 1 && options.inputs[0] == "-" && !options.files_from;
 }
@@ -94,6 +117,7 @@ std::optional<ArrivingDocuments::Arrived> ArrivingDocuments::next() {
 std::optional<ArrivingDocuments::Arrived> ArrivingDocuments::next_line() {
   const std::optional<ArrivedLine> line = lines_->next();
   if (!line) return std::nullopt;
+  if (index_ == 0 && line->text) refuse_part(*line->text, texts_);
   const ListedDocument document{"stdin" + line_suffix(line->number), "-", line->number, texts_};
   return Arrived{document, [text = line->text, place = document.place()]() -> DocumentText {
                    if (text) return {text, *text};

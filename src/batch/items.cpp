@@ -290,7 +290,10 @@ class DocumentList::Listing {
     if (paths.empty() && unreadable.empty()) {
       throw file_error(translated("no document"),
                        translated("nothing matches {1}", in_quotes(pattern)),
-                       translated("check the pattern"));
+                       pattern.find("**") == pattern.npos
+                           ? translated("check the pattern")
+                           : translated("name the folder, which is read with those within it: {1}",
+                                        path_text(fixed_folders("./" + pattern))));
     }
     // Names begin with the first folder that differs between matches.
     const std::string fixed = fixed_folders(pattern);

@@ -83,7 +83,19 @@ bool is_flag(const std::string& word) {
                   text ? translated("give a text with {1}", "--text \"" + word + "\"")
                   : command == "attn-cli list"
                       ? translated("leave it out: the list has all names")
+                  : command == "attn-cli schema"
+                      ? translated("write {1}", "attn-cli validate " + word)
+                  : command == "attn-cli bench"
+                      ? translated("leave it out: tensors are random, of the sizes of --shape")
                       : translated("it takes flags only: see {1} --help", command));
+    }
+    constexpr std::pair<std::string_view, const char*> others[]{
+        {"merge", to_translate("write attn-cli batch --merge DIR")},
+        {"download", to_translate("write hf download NAME, and give NAME to --model")}};
+    for (const auto& [name, help] : others) {
+      if (word == name)
+        throw Error(ErrorKind::usage, translated("unknown command \"{1}\"", word), "",
+                    translated(help));
     }
     names.clear();
     for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
@@ -112,6 +124,8 @@ std::vector<std::string> completed(std::vector<std::string> words,
   };
   if (words.empty()) return words;
   if (words[0] == "version") words[0] = "--version";
+  if (words.size() == 2 && words[1] == "help" && is_command(words[0]) && !is_file("help"))
+    words[1] = "--help";
   if (words[0] == "help") {
     if (words.size() > 1 && is_command(words[1])) return {words[1], "--help"};
     if (words.size() > 1 && !words[1].starts_with('-')) return {words[1]};
@@ -153,6 +167,7 @@ class GivenCommand {
       for (const std::string& text : texts_[i].several) flag.take(text);
       if (!is_given("--quiet")) warn_of_quotes(flag, texts_[i]);
     }
+    if (command_.words.files) check_inputs(command_, words);
     if (command_.words.take) command_.words.take(words);
     check_standard_input(words);
     try {

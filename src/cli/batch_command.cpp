@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -138,6 +139,33 @@ bool names_several(std::string_view word) {
   return count > 1;
 }
 
+// Throws Error(usage) for a .txt file of texts without a model that reads them, or of names.
+void refuse_texts(const std::string& word) {
+  std::error_code none;
+  if (!word.ends_with(".txt") || !std::filesystem::is_regular_file(word, none)) return;
+  std::string line;
+  std::getline(std::ifstream(word), line);
+  while (line.ends_with('\r') || line.ends_with(' ')) line.pop_back();
+  if (line.empty() || line.find_first_of("{[") != std::string::npos) return;
+  const bool names = std::filesystem::exists(line, none);
+  throw Error(ErrorKind::usage,
+              names ? translated("\"{1}\" has names of files", word)
+                    : translated("\"{1}\" has texts, which a model reads", word),
+              "attn-cli batch",
+              names ? translated("write {1}", "--files-from " + word)
+                    : translated("name the model with {1}", "--model DIR"));
+}
+
+// Throws Error(usage) for the folder of a batch's results in place of its documents.
+void refuse_batch_folder(const std::string& word, bool resume) {
+  std::error_code none;
+  if (!resume || !std::filesystem::exists(word + "/summary.jsonl", none)) return;
+  throw Error(ErrorKind::usage,
+              translated("\"{1}\" has the results of a batch, not its documents", word),
+              "attn-cli batch",
+              translated("write {1}", "attn-cli batch INPUT… --resume --out " + word));
+}
+
 // Throws Error(usage) for texts in place of their files, and for several files in one word.
 void check_words(const BatchOptions& options) {
   const std::string of_texts =
@@ -147,7 +175,14 @@ void check_words(const BatchOptions& options) {
     throw Error(ErrorKind::usage, translated("no input documents given"), "attn-cli batch",
                 of_texts);
   for (const std::string& word : options.inputs) {
+    if (!document.model && options.inputs.size() == 1) refuse_texts(word);
+    refuse_batch_folder(word, options.resume);
     if (is_file(word)) continue;
+    if (word == "merge" && options.inputs.size() == 2) {
+      throw Error(ErrorKind::usage, translated("there is no document \"{1}\"", word),
+                  "attn-cli batch",
+                  translated("write {1}", "attn-cli batch --merge " + options.inputs[1]));
+    }
     if (names_several(word)) {
       throw Error(ErrorKind::usage, translated("\"{1}\" names several files", word),
                   "attn-cli batch",

@@ -29,6 +29,11 @@ int print_example(const std::vector<std::string>& given) {
   }
   std::vector<std::string_view> names = names_of(kinds());
   for (const ExampleTopic& topic : example_topics()) names.push_back(topic.name);
+  if (given[0].ends_with(".json")) {
+    throw Error(ErrorKind::usage, translated("there is no example \"{1}\"", given[0]),
+                "attn-cli example",
+                translated("{1} prints the folder of documents", "attn-cli example --folder"));
+  }
   if (find_kind(given[0]) == nullptr) {
     throw Error(ErrorKind::usage, translated("there is no example \"{1}\"", given[0]),
                 "attn-cli example", suggestion(given[0], names));

@@ -72,6 +72,10 @@ void check_values(const std::vector<std::string>& words, const Command& called);
 /// address, one in "~", or that of a file for a flag that takes a folder.
 void check_output(const Command& command, const Flag& flag, const std::string& text);
 
+/// Throws Error(usage) for a word that names no input by itself: a file with a part of it, a list, a
+/// compressed file.
+void check_inputs(const Command& command, const std::vector<std::string>& words);
+
 /// Help for a flag that a command does not take, of those with `names`. `command`, "attn-cli run",
 /// is empty where none is given before the flag, and `after` the name of the one after it, or of
 /// one that may be meant.

@@ -207,6 +207,11 @@ void add_document(Flags& flags, DocumentOptions& options) {
 
 void refuse_model_folder(const std::string& input, const std::string& command) {
   std::error_code none;
+  if (std::filesystem::exists(input + "/summary.jsonl", none) &&
+      !std::filesystem::exists(input + "/result.json", none)) {
+    throw Error(ErrorKind::file, translated("\"{1}\" has the results of a batch", input), command,
+                translated("name one of them, such as {1}", input + "/NAME"));
+  }
   if (!std::filesystem::exists(input + "/config.json", none) ||
       std::filesystem::exists(input + "/result.json", none)) {
     return;

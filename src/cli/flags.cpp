@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "attn/document.hpp"
 #include "attn/language.hpp"
 #include "attn/spec.hpp"
 
@@ -232,10 +233,36 @@ PositionRange position_range(const std::string& flag, const std::string& text, b
   return range;
 }
 
+namespace {
+
+// Help for a value that belongs to another flag, is several, or is written with a sign; empty for
+// others.
+std::string meant_choice(const std::string& flag, const std::string& text,
+                         std::span<const std::string_view> names) {
+  const auto is_name = [&](const std::string& part) {
+    return std::ranges::count(names, std::string_view(part)) > 0;
+  };
+  const std::vector<std::string> parts = comma_separated(text);
+  if (parts.size() > 1 && std::ranges::all_of(parts, is_name))
+    return translated("give one of them, such as {1}", parts[0]);
+  for (const std::string_view type : names_of(document_dtypes())) {
+    if (flag == "--tensors" && text == type) return translated("write {1}", "--dtype " + text);
+  }
+  if (flag == "--as" && (text == "ascii" || text == "plain" || text == "text"))
+    return translated("write {1}", "--color never");
+  return "";
+}
+
+}  // namespace
+
 std::size_t choice(const std::string& flag, const std::string& text,
                    std::span<const std::string_view> names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == text) return i;
+  }
+  if (const std::string meant = meant_choice(flag, text, names); !meant.empty()) {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+                meant);
   }
   constexpr std::size_t most_listed = 20, few = 3;
   // One that differs by its digits alone is another thing: "float8" is no "float32".

@@ -357,6 +357,7 @@ Command heads_command() {
   add_map_source(flags, options.maps);
   add_selection(flags, {options.maps.selection, options.sample, given->head});
   let_heads_choose(flags);
+  flags.begin_group(FlagGroup::input);
   flags.text("--against", given->against, "INPUT",
              translated("Compare with the heads of another model, document or result"));
   add_corpus(flags, *given);

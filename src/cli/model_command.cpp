@@ -91,6 +91,13 @@ Command model_command() {
            throw Error(ErrorKind::usage, translated("more than one checkpoint folder given"),
                        "attn-cli model", translated("name one folder, which holds config.json"));
          }
+         std::error_code none;
+         if ((words[0] == "ls" || words[0] == "list") &&
+             !std::filesystem::exists(words[0], none)) {
+           throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", words[0]),
+                       "attn-cli model",
+                       translated("leave it out: attn-cli model lists those that are found"));
+         }
          folder.path = words[0];
        },
        {},

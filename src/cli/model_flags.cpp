@@ -166,8 +166,14 @@ void add_model(Flags& flags, DocumentOptions& options) {
              translated("Model checkpoint: a folder or a GGUF file"));
   flags.text("--architecture", options.architecture, "FILE",
              translated("JSON description of a model family, instead of the built-in one"));
-  flags.text("--adapter", options.adapter, "DIR",
-             translated("Folder of a LoRA adapter, merged into the model when it is read"));
+  flags.add("--adapter", "DIR",
+            translated("Folder of a LoRA adapter, merged into the model when it is read"),
+            [&options](const std::string& text) {
+              std::error_code none;
+              if (text.find(',') != text.npos && !std::filesystem::exists(text, none))
+                throw wrong_value("--adapter", text, translated("one folder"));
+              options.adapter = text;
+            });
   add_texts(flags, options);
   flags
       .add("--image", "FILE", translated("Picture for the model to read, PNG or JPEG; repeatable"),

@@ -61,6 +61,10 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
         ErrorKind::usage, translated("the kind of picture comes first"), "attn-cli plot",
         translated("write {1}", "attn-cli plot " + found + " " + words[0] + " --out PICTURE"));
   }
+  if (words[0] == "heads") {
+    throw Error(ErrorKind::usage, translated("{1} is no kind of picture", words[0]),
+                "attn-cli plot", translated("write {1}", "attn-cli heads INPUT --plots heads"));
+  }
   const PlotKindInfo& kind = chosen("plot", words[0], plot_kinds());
   if (words.size() < 2) throw usage(translated("no file to draw given"));
   const std::size_t files = words.size() - 1;

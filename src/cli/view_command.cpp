@@ -157,10 +157,15 @@ Command view_command() {
              translated("Page to write (default view.html), - for standard output"));
   flags.toggle("--stages", options.stages,
                translated("Show the steps of the score too: scores, capped, masked"));
-  flags.text("--why", options.why, "LAYER.HEAD",
-             translated("Show the strongest parts of the scores of a head of a model, or of all "
-                        "heads: what the layers before wrote; of predicted and generated tokens "
-                        "too, with answer of these alone"));
+  flags.add("--why", "LAYER.HEAD",
+            translated("Show the strongest parts of the scores of a head of a model, or of all "
+                       "heads: what the layers before wrote; of predicted and generated tokens "
+                       "too, with answer of these alone"),
+            [&options](const std::string& text) {
+              if (text.find(',') != text.npos)
+                throw wrong_value("--why", text, translated("one head such as 2.0, or all"));
+              options.why = text;
+            });
   flags.add("--against", "INPUT",
             translated("Compare with the heads of another model, document or result"),
             [&](const std::string& text) { options.against = input_of(text); });
