@@ -94,6 +94,23 @@ std::vector<std::string> repositories(const fs::path& cache) {
   return names;
 }
 
+// Whether a name is that of a file of weights or of a tokenizer by its looks.
+bool names_file(const std::string& name) {
+  constexpr std::string_view extensions[]{".gguf", ".safetensors", ".bin", ".json", ".pt", ".pth"};
+  return std::ranges::any_of(extensions, [&](auto extension) { return name.ends_with(extension); });
+}
+
+// The name in the hub of a model that TransformerLens calls by a short one.
+std::string name_in_hub(const std::string& name) {
+  constexpr std::pair<std::string_view, std::string_view> owners[]{
+      {"pythia-", "EleutherAI/"}, {"gpt-neo-", "EleutherAI/"}, {"opt-", "facebook/"}};
+  if (name == "gpt2-small") return "gpt2";
+  for (const auto& [start, owner] : owners) {
+    if (name.starts_with(start)) return std::string(owner) + name;
+  }
+  return name;
+}
+
 fs::path in_hub(const std::string& given) {
   const std::size_t at = given.find('@');
   const std::string name = given.substr(0, at);
@@ -104,11 +121,15 @@ fs::path in_hub(const std::string& given) {
     folder.replace(slash, 1, "--");
   }
   const fs::path repository = cache / (std::string(repository_start) + folder);
+  if (!is_present(repository) && names_file(name)) {
+    throw Error(ErrorKind::file, translated("there is no file \"{1}\"", shown_name(given)), "",
+                translated("check the name, and the folder it is looked for in"));
+  }
   if (!is_present(repository)) {
     throw Error(
         ErrorKind::file, translated("there is no folder and no model {1}", in_quotes(given)), "",
         translated("looked in {1}, which has {2}; get it with: hf download {3}",
-                   path_text(cache.native()), listed(repositories(cache)), shown_name(name)));
+                   path_text(cache.native()), listed(repositories(cache)), shown_name(name_in_hub(name))));
   }
   std::string commit = revision;
   const fs::path reference = repository / "refs" / revision;

@@ -53,7 +53,8 @@ TEST_CASE("flags of plotting libraries get what a picture has in their place") {
   check_flag("plot", "--invert_cmap",
              "add _r to the name of the colour map, such as --cmap viridis_r");
   check_flag("plot", "--show", "attn-cli show draws in the terminal");
-  check_flag("plot", "--width", "write --figsize WxH, in inches");
+  check_flag("plot", "--width", 
+             "write --figsize WxH in inches, or a width alone such as --figsize 89mm");
   check_flag("plot", "--decimals", "write --annotate-format .2f");
   check_flag("plot", "--text_color", "write --annotate-color COLOR");
   check_flag("plot", "--sharex",
@@ -110,6 +111,8 @@ TEST_CASE("flags of kernels and comparisons get the key of a document or the fla
   check_flag("compare", "--exit-zero", "leave it out: write … || true");
   check_flag("compare", "--equal-nan", "leave it out: NaN agrees with NaN");
   check_flag("compare", "--tol", "write --rtol 1e-3 --atol 1e-3, or --tolerances f32");
+  check_flag("compare", "--tolerance",
+             "write --tolerances bf16 for those of a type, or --rtol 1e-3 --atol 1e-3");
   check_flag("compare", "--max-diff", "write --atol X");
   check_flag("compare", "--rel_tol", "write --rtol X");
 }
@@ -130,6 +133,22 @@ TEST_CASE("flags of transformers and of probes get what a command does") {
   check_flag("run", "--hook",
              "attn-cli run --stages writes states and scores, --patch --at replaces parts");
   check_flag("run", "--padding_side", "leave it out: shorter texts are padded and masked");
+  check_flag("run", "--images", "did you mean \"--image\"?");
+  check_flag("run", "--decoder_text",
+             "write \"decoder_text\" into a document with \"model\" and \"text\"");
+  check_flag("run", "--cache-dir",
+             "set the variable HF_HUB_CACHE to the folder, or name the model by its path");
+  check_flag("run", "--prepend_bos", "write \"special_tokens\": false into the document");
+  check_flag("run", "-n", "write --generate N");
+  check_flag("tokens", "--tokenizer", "write --model FILE: a tokenizer.json alone will do");
+  check_flag("tokens", "--file", "write --text \"$(cat FILE)\"");
+  check_flag("heads", "--top-k", "write --top N");
+  check_flag("heads", "--without-heads",
+             "write --heads-off LAYER.HEAD,… for heads at once, --without-heads-of N,… for those "
+             "of layers one by one");
+  check_flag("bench", "--kv-heads", "leave it out: keys of fewer heads are not measured");
+  check_flag("explain", "--format", "write --markdown, --csv or --json");
+  check_flag("explain", "--no-solution", "leave it out: all numbers are shown");
   check_flag("heads", "--target", "write --logit TOKEN");
   check_flag("heads", "--cluster", "write --analyses distances --plots all");
   check_flag("circuits", "--ov", "leave it out: the tables have all of them");
@@ -154,10 +173,30 @@ TEST_CASE("flags of shells and of other programs get their cure") {
   check_flag("batch", "--retry", "did you mean \"--resume\"?");
   check_flag("batch", "-j4", "write --jobs 4");
   check_flag("batch", "--limit", "name fewer documents, or write --shard 0/10 for a part");
+  check_flag("batch", "--retries",
+             "leave it out; the same call with --resume tries again what failed");
+  check_flag("batch", "--checkpoint",
+             "leave it out: --resume reads summary.jsonl; a model goes to --model DIR");
+  check_flag("batch", "--status", "summary.jsonl has the status of each document");
+  check_flag("batch", "--color", "write --no-color for none; the terminal decides else");
+  check_flag("batch", "--num-shards", "write --shard 1/4, the part and the number of parts");
+  check_flag("batch", "--list-failed", "write jq -c 'select(.status != 0)' summary.jsonl");
+  check_flag("batch", "--version", "write attn-cli --version");
+  check_flag("completion", "--shell", "write attn-cli completion bash, zsh or fish");
+  check_flag("compare", "--out",
+             "write --plot diff.png for a picture; the report is printed: > FILE");
+  check_flag("plot", "-quality",
+             "leave it out: pictures are stored without loss, and --dpi N sets their pixels");
+  check_flag("plot", "-density", "write --dpi N");
+  check_flag("plot", "--drop-last", "write --keys 0:-1");
+  check_flag("plot", "--tokens", "write --queries 0:5 --keys 0:5");
+  check_flag("show", "--batch", "write --sample N");
+  check_flag("show", "--key", "write --name NAME for a tensor, --keys A:B for keys");
   check_flag("batch", "--shuffle",
              "leave it out: documents are computed in their order, each alone");
   check_flag("batch", "--summary", "leave it out: summary.jsonl is written into --out");
-  check_flag("batch", "--max-memory", "write --max-elements N");
+  check_flag("batch", "--max-memory",
+             "write ulimit -v KILOBYTES before it; --max-elements N limits tensors alone");
   check_flag("run", "--compress",
              "leave it out: files are written as they are; gzip makes them smaller");
   check_flag("run", "--append", "leave it out: each run has a folder, --out DIR");
@@ -206,6 +245,18 @@ TEST_CASE("values in other words or forms get the one that is meant") {
   check_value({"run", "x"}, "--attention", "sdpa,dot_product",
               "write --attention sdpa --attention dot_product");
   check_value({"run", "x"}, "--max-seconds", "5m", "give a number of seconds, such as 300");
+  check_value(plot, "--figsize", "16:9", "write --preset slide");
+  check_value(plot, "--format", "svg,pdf", "give one of them, such as svg");
+  check_value({"run", "x"}, "--tensors", "float16", "write --dtype float16");
+  check_value({"run", "x"}, "--layers", "range(2)", "write --layers 0:2");
+  check_value({"run", "x"}, "--layers", "range(1, 3)", "write --layers 1:3");
+  check_value({"run", "x"}, "--heads-off", "(2, 0)", "write --heads-off 2.0");
+  check_value({"run", "x"}, "--heads-off", "[(2, 0), (3, 1)]", "write --heads-off 2.0,3.1");
+  check_value({"run", "x"}, "--only", "hook_pattern", "write --only weights");
+  check_value({"run", "x"}, "--only", "softmax_lse", "write --only lse");
+  check_value({"run", "x"}, "--adapter", "a,b", "give one folder");
+  check_value({"view", "x"}, "--why", "2.0,3.3", "give one head such as 2.0, or all");
+  check_value({"show", "x"}, "--as", "ascii", "write --color never");
   check_value({"compare", "x", "y"}, "--tolerances", "1e-3", "write --rtol 1e-3 --atol 1e-3");
   CHECK(refused_with(2, {"heads", "x", "--logit-difference", " world people"}) ==
         told_of("a difference is of two logits", "--logit-difference",
