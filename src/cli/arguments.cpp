@@ -190,6 +190,12 @@ class GivenCommand {
   Error at_flag(const Error& error) const {
     constexpr std::string_view files[]{"FILE", "DIR", "LIST", "INPUT"};
     std::string where = error.where();
+    // A report in JSON has the weights of one head under another key of each.
+    if (where.ends_with("/weights/0") &&
+        error.problem() == translated("expected a number, found {1}", translated("an object"))) {
+      return {error.kind(), translated("this is a report, not a result"), where,
+              translated("pass on the result: attn-cli run … --out - | attn-cli show -")};
+    }
     if (where.starts_with('/') && is_given("--" + where.substr(1))) where = "--" + where.substr(1);
     // A file in the folder of one flag may be that of another: the longest name counts.
     std::size_t longest = 0;

@@ -357,11 +357,22 @@ class TextMatrixReader {
     } else if (block.comment) {
       columns_named = fields_of(block.comment->text.substr(1), separator);
     }
+    if (numbers.empty() && is_report(lines[0].text)) {
+      refuse(translated("this is a report, not a result"), lines[0],
+             translated("pass on the result: attn-cli run … --out - | attn-cli show -"));
+    }
     if (numbers.empty()) {
       refuse(translated("there are no numbers below the first row"), lines[0],
              translated("give one row of numbers per line"));
     }
     add(std::move(numbers), columns, std::move(rows), std::move(columns_named));
+  }
+
+  // Whether a line is the first of what attn-cli run prints: "self attention, float32, of d.json".
+  static bool is_report(std::string_view line) {
+    constexpr std::string_view types[]{", float32, of ", ", float64, of ", ", float16, of ",
+                                       ", bfloat16, of "};
+    return std::ranges::any_of(types, [&](auto type) { return line.find(type) != line.npos; });
   }
 
   // Words of a sentence fit with or without its end.

@@ -171,3 +171,18 @@ TEST_CASE("axes may be plurals with spaces between") {
   CHECK(attn_cli({"show", "w.json", "--axes", "batches, heads"}, folder.path()).output ==
         named.output);
 }
+
+TEST_CASE("a report in place of a result is called so, in words and in JSON") {
+  const TemporaryFolder folder;
+  folder.write("d.json", document);
+  for (const char* json : {"", " --json"}) {
+    const Outcome outcome = shell(std::string("\"$ATTN\" run d.json --plots none --out r") + json +
+                                      " | \"$ATTN\" show -; exit $?",
+                                  folder.path());
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 3);
+    CHECK(outcome.errors.starts_with("attn-cli: this is a report, not a result\n"));
+    CHECK(outcome.errors.ends_with(
+        "\n  help:  pass on the result: attn-cli run … --out - | attn-cli show -\n"));
+  }
+}
