@@ -174,6 +174,12 @@ void check_words(const BatchOptions& options) {
   if (options.inputs.empty() && !options.files_from && !document.texts.empty())
     throw Error(ErrorKind::usage, translated("no input documents given"), "attn-cli batch",
                 of_texts);
+  std::error_code none;
+  if (options.files_from && std::filesystem::is_directory(*options.files_from, none)) {
+    throw Error(ErrorKind::usage,
+                translated("\"{1}\" is a folder", options.files_from->string()), "--files-from",
+                translated("name it without {1}", "--files-from"));
+  }
   for (const std::string& word : options.inputs) {
     if (!document.model && options.inputs.size() == 1) refuse_texts(word);
     refuse_batch_folder(word, options.resume);

@@ -34,6 +34,11 @@ void add_common(Flags& flags, Common& common, const std::string& threads) {
       "--cpu", "TARGET",
       translated("Instruction set to compute with: see attn-cli list (default: the best)"),
       [](const std::string& text) {
+        if (is_digits(text)) {
+          throw Error(ErrorKind::usage,
+                      translated("invalid value \"{1}\" for {2}", text, "--cpu"), "--cpu",
+                      translated("write {1}", "--threads " + text));
+        }
         try {
           use_cpu_target(text);
         } catch (const Error& error) {

@@ -129,10 +129,18 @@ void add_changes(Flags& flags, DocumentOptions& options) {
            })
       .repeats = true;
   flags
-      .text("--ablate", options.ablate, "WAY",
-            translated("Replace the output of the heads of --heads-off by zero, or by its mean "
-                       "over all tokens of the texts, or at each position: mean_by_position "
-                       "(default zero)"))
+      .add("--ablate", "WAY",
+           translated("Replace the output of the heads of --heads-off by zero, or by its mean "
+                      "over all tokens of the texts, or at each position: mean_by_position "
+                      "(default zero)"),
+           [&options](const std::string& text) {
+             if (!layer_and_head(text).empty()) {
+               throw Error(ErrorKind::usage,
+                           translated("invalid value \"{1}\" for {2}", text, "--ablate"),
+                           "--ablate", translated("write {1}", "--heads-off " + text));
+             }
+             options.ablate = text;
+           })
       .words = {"zero", "mean", "mean_by_position"};
   flags
       .add("--ablate-over", "TEXT",

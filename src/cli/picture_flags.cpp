@@ -130,6 +130,12 @@ std::pair<double, double> figure_size(const std::string& text) {
   // The x between the lengths: that of "px" is none.
   const std::size_t by = text.find('x');
   const auto width = inches(text.substr(0, by));
+  // A column of 89 mm, not a picture of 2.26 m.
+  constexpr double widest = 60;
+  if (double plain = 0; parse_number(text, plain) && plain > widest) {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--figsize"),
+                "--figsize", translated("write {1}", "--figsize " + text + "mm"));
+  }
   if (width && by == std::string::npos) return {*width, 0};
   const auto height = by == std::string::npos ? std::nullopt : inches(text.substr(by + 1));
   if (!width || !height) {
@@ -179,6 +185,10 @@ ColorRange color_range(const std::string& text) {
 
 ColorNorm color_norm(const std::string& text) {
   constexpr std::string_view power = "power:";
+  if (text.starts_with("power=")) {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--norm"),
+                "--norm", translated("write {1}", "--norm power:" + text.substr(power.size())));
+  }
   if (!text.starts_with(power)) return {chosen("--norm", text, norms).value};
   ColorNorm norm{ColorNorm::Kind::power};
   if (!parse_number(text.substr(power.size()), norm.gamma) || !std::isfinite(norm.gamma) ||

@@ -246,6 +246,10 @@ TEST_CASE("values in other words or forms get the one that is meant") {
               "write --attention sdpa --attention dot_product");
   check_value({"run", "x"}, "--max-seconds", "5m", "give a number of seconds, such as 300");
   check_value(plot, "--figsize", "16:9", "write --preset slide");
+  check_value(plot, "--figsize", "89", "write --figsize 89mm");
+  check_value(plot, "--norm", "power=0.3", "write --norm power:0.3");
+  check_value({"run", "x"}, "--cpu", "4", "write --threads 4");
+  check_value({"run", "x"}, "--ablate", "1.2", "write --heads-off 1.2");
   check_value(plot, "--format", "svg,pdf", "give one of them, such as svg");
   check_value({"run", "x"}, "--tensors", "float16", "write --dtype float16");
   check_value({"run", "x"}, "--layers", "range(2)", "write --layers 0:2");
