@@ -196,6 +196,10 @@ class GivenCommand {
       return {error.kind(), translated("this is a report, not a result"), where,
               translated("pass on the result: attn-cli run … --out - | attn-cli show -")};
     }
+    if (command_.name == "explain" && where == "--query" &&
+        value_of(where).find_first_not_of("0123456789,: ") == std::string::npos) {
+      return {error.kind(), error.problem(), where, translated("give one query, or all")};
+    }
     if (where.starts_with('/') && is_given("--" + where.substr(1))) where = "--" + where.substr(1);
     // A file in the folder of one flag may be that of another: the longest name counts.
     std::size_t longest = 0;
@@ -259,6 +263,13 @@ class GivenCommand {
       }
     }
     return help;
+  }
+
+  std::string value_of(const std::string& flag) const {
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      if (command_.flags[i].name == flag) return texts_[i].one.value_or("");
+    }
+    return "";
   }
 
   bool is_given(const std::string& flag) const {

@@ -248,6 +248,11 @@ std::string meant_choice(const std::string& flag, const std::string& text,
   for (const std::string_view type : names_of(document_dtypes())) {
     if (flag == "--tensors" && text == type) return translated("write {1}", "--dtype " + text);
   }
+  constexpr std::string_view of_numbers[]{"json", "jsonl", "npy", "npz", "csv", "safetensors"};
+  if (flag == "--format" && std::ranges::count(of_numbers, text) > 0) {
+    return translated("it is of pictures, {1}; attn-cli run --tensors csv writes numbers",
+                      alternatives(names));
+  }
   if (flag == "--as" && (text == "ascii" || text == "plain" || text == "text"))
     return translated("write {1}", "--color never");
   return "";

@@ -81,7 +81,8 @@ int make_page(const GivenToView& given) {
   std::error_code none;
   if (!to_standard_output && ending.empty() && !std::filesystem::exists(given.out, none)) {
     throw Error(ErrorKind::usage, translated("\"{1}\" has no extension", given.out), "--out",
-                translated("write {1}", "--out " + given.out + ".html"));
+                translated("write {1}", "--out " + given.out +
+                                            (given.out.ends_with('/') ? "view.html" : ".html")));
   }
   if (to_standard_output && common.json) {
     throw Error(ErrorKind::usage,

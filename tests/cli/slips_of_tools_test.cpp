@@ -251,6 +251,8 @@ TEST_CASE("values in other words or forms get the one that is meant") {
   check_value({"run", "x"}, "--cpu", "4", "write --threads 4");
   check_value({"run", "x"}, "--ablate", "1.2", "write --heads-off 1.2");
   check_value(plot, "--format", "svg,pdf", "give one of them, such as svg");
+  check_value({"batch", "x"}, "--format", "csv",
+              "it is of pictures, png, svg or pdf; attn-cli run --tensors csv writes numbers");
   check_value({"run", "x"}, "--tensors", "float16", "write --dtype float16");
   check_value({"run", "x"}, "--layers", "range(2)", "write --layers 0:2");
   check_value({"run", "x"}, "--layers", "range(1, 3)", "write --layers 1:3");
