@@ -25,44 +25,6 @@
 namespace attn::cli {
 namespace {
 
-// Sentences of CLI11 about errors that our command lines can have.
-constexpr auto sentences = std::to_array<const char*>({
-    to_translate("{1}: {2} required {3} missing"),
-    to_translate("{1}: At Most {2} required but received {3}"),
-    to_translate("Could not convert: {1} = {2}"),
-});
-
-// The values of {1}, {2}… in a text made of that sentence; nothing for another text.
-std::optional<std::vector<std::string>> values_in(std::string_view text,
-                                                  std::string_view sentence) {
-  std::vector<std::string> values;
-  while (true) {
-    const std::size_t value = std::min(sentence.find('{'), sentence.size());
-    if (!text.starts_with(sentence.substr(0, value))) return std::nullopt;
-    text.remove_prefix(value);
-    sentence.remove_prefix(value);
-    if (sentence.empty()) break;
-    sentence.remove_prefix(std::string_view("{1}").size());
-    const std::string_view between = sentence.substr(0, sentence.find('{'));
-    const std::size_t end = between.empty() ? text.size() : text.find(between);
-    if (end == std::string_view::npos) return std::nullopt;
-    values.emplace_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-  if (!text.empty()) return std::nullopt;
-  return values;
-}
-
-std::string in_words(std::string_view text) {
-  for (const char* sentence : sentences) {
-    if (auto values = values_in(text, sentence)) {
-      values->resize(3);
-      return translated(sentence, (*values)[0], (*values)[1], (*values)[2]);
-    }
-  }
-  return std::string(text);
-}
-
 bool is_flag(const std::string& word) {
   return word.starts_with('-') && word != "-";
 }
@@ -196,8 +158,7 @@ class GivenCommand {
       return {error.kind(), translated("this is a report, not a result"), where,
               translated("pass on the result: attn-cli run … --out - | attn-cli show -")};
     }
-    if (command_.name == "explain" && where == "--query" &&
-        value_of(where).find_first_not_of("0123456789,: ") == std::string::npos) {
+    if (command_.name == "explain" && where == "--query" && is_list(value_of(where))) {
       return {error.kind(), error.problem(), where, translated("give one query, or all")};
     }
     if (where.starts_with('/') && is_given("--" + where.substr(1))) where = "--" + where.substr(1);
@@ -263,6 +224,12 @@ class GivenCommand {
       }
     }
     return help;
+  }
+
+  // Whether a text is numbers with commas or colons between.
+  static bool is_list(const std::string& text) {
+    return text.find_first_of(",:") != std::string::npos &&
+           text.find_first_not_of("0123456789,: ") == std::string::npos;
   }
 
   std::string value_of(const std::string& flag) const {
@@ -459,7 +426,7 @@ std::function<int()> parse_arguments(int count, const char* const* words) {
     std::reverse(given.begin(), given.end());
     app.parse(given);
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, in_words(error.what()), "",
+    throw Error(ErrorKind::usage, in_words_of_ours(error.what()), "",
                 translated("see {1} --help", "attn-cli"));
   }
   if (language) every[0].take(*language);

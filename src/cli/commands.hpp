@@ -83,6 +83,9 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
                    const std::string& command, const std::vector<Command>& all,
                    const std::string& after);
 
+/// The error of the parser's library in the language that is spoken.
+std::string in_words_of_ours(std::string_view text);
+
 /// Help for a flag of other programs; empty for other flags.
 std::string advice_of_foreign(const std::string& flag, const std::vector<std::string_view>& names,
                               const std::string& command);
