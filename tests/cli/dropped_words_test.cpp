@@ -11,10 +11,10 @@
 
 namespace {
 
-const std::string document = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
-const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+const std::string small_document = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
+const std::string speeches_model = std::string(ATTN_DATA) + "/speeches";
 
-std::string told_of(const std::string& problem, const std::string& where, const std::string& help) {
+std::string told_at(const std::string& problem, const std::string& where, const std::string& help) {
   return "attn-cli: " + problem + "\n  where: " + where + "\n  help:  " + help + "\n";
 }
 
@@ -23,7 +23,8 @@ std::string told_of(const std::string& problem, const std::string& where, const 
 TEST_CASE("a batch of texts or pictures refuses one that would replace each of them") {
   const TemporaryFolder folder;
   folder.write("texts.txt", "The peace\nThe nation\n");
-  std::vector<std::string> words{"batch", "texts.txt", "--model", speeches, "--plots", "none"};
+  std::vector<std::string> words{"batch", "texts.txt", "--model", speeches_model,
+                                 "--plots", "none"};
   const auto refused = [&](const std::string& flag, const std::string& value) {
     std::vector<std::string> all = words;
     all.insert(all.end(), {flag, value});
@@ -31,11 +32,11 @@ TEST_CASE("a batch of texts or pictures refuses one that would replace each of t
   };
   const std::string help = "leave it out: what a batch reads is in its files";
   CHECK(refused("--text", "hello") ==
-        told_of("--text would replace each text of texts.txt", "--text", help));
+        told_at("--text would replace each text of texts.txt", "--text", help));
   CHECK(refused("--ids", "5,8") ==
-        told_of("--ids would replace each text of texts.txt", "--ids", help));
+        told_at("--ids would replace each text of texts.txt", "--ids", help));
   CHECK_FALSE(std::filesystem::exists(folder / "attention_results"));
-  CHECK(attn_cli({"batch", "-", "--model", speeches, "--text", "hello", "--out", "-"},
+  CHECK(attn_cli({"batch", "-", "--model", speeches_model, "--text", "hello", "--out", "-"},
                  folder.path(), "The peace\n")
             .errors.find("--text would replace each text of standard input:1") !=
         std::string::npos);
@@ -43,23 +44,23 @@ TEST_CASE("a batch of texts or pictures refuses one that would replace each of t
 
 TEST_CASE("a name of the output that makes a folder nobody means is refused") {
   const TemporaryFolder folder;
-  folder.write("d.json", document);
+  folder.write("d.json", small_document);
   const auto refused = [&](std::vector<std::string> words) {
     return refused_with(2, words, folder.path());
   };
   const auto of_file = [&](const std::string& name, const std::string& help,
                            const std::string& kind = "file") {
-    return told_of("\"" + name + "\" is the name of a " + kind + ", and --out takes a folder",
+    return told_at("\"" + name + "\" is the name of a " + kind + ", and --out takes a folder",
                    "--out", help);
   };
   CHECK(refused({"run", "d.json", "--out=~/o9"}) ==
-        told_of("\"~\" stands for the home folder only where the shell replaces it", "--out",
+        told_at("\"~\" stands for the home folder only where the shell replaces it", "--out",
                 "write --out ~/o9, with a space and without quotes"));
   CHECK(refused({"run", "d.json", "--out", "s3://bucket/res"}) ==
-        told_of("\"s3://bucket/res\" is an address, and results are written to this machine",
+        told_at("\"s3://bucket/res\" is an address, and results are written to this machine",
                 "--out", "write to a folder here, and copy it there"));
   CHECK(refused({"batch", "d.json", "--out", ""}) ==
-        told_of("the name of the output is empty", "--out",
+        told_at("the name of the output is empty", "--out",
                 "give a name: a variable of the shell may be unset"));
   CHECK(refused({"run", "d.json", "--out", "o.json"}) ==
         of_file("o.json", "write attn-cli run … --out - > o.json"));
@@ -69,7 +70,7 @@ TEST_CASE("a name of the output that makes a folder nobody means is refused") {
         of_file("ref.npz", "write --out ref --tensors npz"));
   CHECK(refused({"batch", "d.json", "--out", "results.tar.gz"}) ==
         of_file("results.tar.gz", "give a folder, such as results"));
-  CHECK(refused({"circuits", speeches, "--csv", "--out", "c.csv"}) ==
+  CHECK(refused({"circuits", speeches_model, "--csv", "--out", "c.csv"}) ==
         of_file("c.csv", "write attn-cli circuits … --csv > c.csv"));
   CHECK(refused({"run", "d.json", "--out", "o.png"}) ==
         of_file("o.png",
@@ -77,7 +78,7 @@ TEST_CASE("a name of the output that makes a folder nobody means is refused") {
                 "of its result",
                 "picture"));
   CHECK(refused({"view", "d.json", "--out", "page"}) ==
-        told_of("\"page\" has no extension", "--out", "write --out page.html"));
+        told_at("\"page\" has no extension", "--out", "write --out page.html"));
   std::filesystem::create_directory(folder / "made.json");
   CHECK(attn_cli({"run", "d.json", "--plots", "none", "--out", "made.json"}, folder.path())
             .exit_code == 0);
@@ -85,27 +86,27 @@ TEST_CASE("a name of the output that makes a folder nobody means is refused") {
 
 TEST_CASE("a flag that has no effect beside another one is refused with both") {
   const TemporaryFolder folder;
-  folder.write("d.json", document);
+  folder.write("d.json", small_document);
   const auto idle = [&](std::vector<std::string> words, const std::string& flag,
                         const std::string& other) {
     CHECK(refused_with(2, words, folder.path()) ==
-          told_of(flag + " has no effect with " + other, flag, "leave one of them out"));
+          told_at(flag + " has no effect with " + other, flag, "leave one of them out"));
   };
   idle({"heads", "d.json", "--sort", "entropy", "--csv"}, "--sort", "--csv");
   idle({"heads", "d.json", "--top", "3", "--csv", "--wide"}, "--top", "--csv");
   idle({"batch", "--merge", "sh", "--out", "merged"}, "--out", "--merge");
   idle({"batch", "--merge", "sh", "--scale", "3"}, "--scale", "--merge");
   idle({"batch", "--merge", "sh", "--jobs", "9"}, "--jobs", "--merge");
-  CHECK(refused_with(2, {"explain", "--model", speeches, "--text", "The peace", "--logit",
+  CHECK(refused_with(2, {"explain", "--model", speeches_model, "--text", "The peace", "--logit",
                          " world", "--layer", "2"}) ==
-        told_of("--layers has no effect with --logit", "--layer",
+        told_at("--layers has no effect with --logit", "--layer",
                 "leave it out; in place of --logit, --analyses lens shows the likeliest tokens of "
                 "each layer"));
-  CHECK(refused_with(2, {"tokens", "--model", speeches, "--text", "-"}) ==
-        told_of("\"-\" is standard input, which --text does not read", "--text",
+  CHECK(refused_with(2, {"tokens", "--model", speeches_model, "--text", "-"}) ==
+        told_at("\"-\" is standard input, which --text does not read", "--text",
                 "write --text \"$(cat)\""));
-  CHECK(attn_cli({"run", "--model", speeches, "--text", "The peace", "--head", "3", "--tensors",
-                  "csv", "--plots", "none", "--out", "r"},
+  CHECK(attn_cli({"run", "--model", speeches_model, "--text", "The peace", "--head", "3",
+                  "--tensors", "csv", "--plots", "none", "--out", "r"},
                  folder.path())
             .errors ==
         "attn-cli: warning: --head chooses what is drawn and reported: files of tensors have all "
@@ -114,7 +115,7 @@ TEST_CASE("a flag that has no effect beside another one is refused with both") {
 
 TEST_CASE("--quiet prints what is asked for, and nothing else") {
   const TemporaryFolder folder;
-  folder.write("d.json", document);
+  folder.write("d.json", small_document);
   const auto same = [&](std::vector<std::string> words) {
     const std::string loud = attn_cli(words, folder.path()).output;
     words.emplace_back("--quiet");
@@ -129,7 +130,7 @@ TEST_CASE("--quiet prints what is asked for, and nothing else") {
   same({"show", "attention_results"});
   same({"heads", "d.json", "--csv"});
   same({"heads", "d.json", "--json"});
-  same({"tokens", "--model", speeches, "--text", "The peace"});
+  same({"tokens", "--model", speeches_model, "--text", "The peace"});
   const Outcome shown =
       attn_cli({"run", "d.json", "--plots", "none", "--quiet", "--show"}, folder.path());
   CHECK(shown.output == "\n" + attn_cli({"show", "attention_results"}, folder.path()).output);
@@ -139,7 +140,7 @@ TEST_CASE("--quiet prints what is asked for, and nothing else") {
 
 TEST_CASE("a batch says that it replaces the summary of an earlier one") {
   const TemporaryFolder folder;
-  folder.write("d.json", document);
+  folder.write("d.json", small_document);
   const std::vector<std::string> words{"batch", "d.json", "--plots", "none", "--out", "b"};
   CHECK(attn_cli(words, folder.path()).errors == "");
   CHECK(attn_cli(words, folder.path()).errors ==
@@ -149,7 +150,7 @@ TEST_CASE("a batch says that it replaces the summary of an earlier one") {
 
 TEST_CASE("a file whose name is in brackets is taken as it is") {
   const TemporaryFolder folder;
-  folder.write("[a,b]", document);
+  folder.write("[a,b]", small_document);
   CHECK(attn_cli({"validate", "[a,b]"}, folder.path()).exit_code == 0);
   CHECK(attn_cli({"run", "[a,b].json"}, folder.path()).errors.starts_with(
       "attn-cli: cannot open \"[a,b].json\": "));

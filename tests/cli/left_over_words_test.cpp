@@ -11,10 +11,11 @@
 
 namespace {
 
-const std::string document = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
-const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+const std::string one_document = R"({"attention":"sdpa","query":[[1,0],[0,1]]})";
+const std::string model_of_speeches = std::string(ATTN_DATA) + "/speeches";
 
-std::string told_of(const std::string& problem, const std::string& where, const std::string& help) {
+std::string answer_of(const std::string& problem, const std::string& where,
+                      const std::string& help) {
   return "attn-cli: " + problem + "\n  where: " + where + "\n  help:  " + help + "\n";
 }
 
@@ -22,13 +23,13 @@ std::string told_of(const std::string& problem, const std::string& where, const 
 
 TEST_CASE("a word after a flag that has its value is named with that flag") {
   const TemporaryFolder folder;
-  folder.write("d.json", document);
+  folder.write("d.json", one_document);
   folder.write("w.json", R"({"weights":[[1,0],[0.5,0.5]]})");
   const auto left = [&](std::vector<std::string> words, const std::string& flag,
                         const std::string& word, const std::string& help) {
     CAPTURE(word);
     CHECK(refused_with(2, words, folder.path()) ==
-          told_of(flag + " takes one value: \"" + word + "\" is left over",
+          answer_of(flag + " takes one value: \"" + word + "\" is left over",
                   "attn-cli " + words[0], help));
   };
   left({"plot", "comparison", "w.json", "w.json", "--titles", "A", "B", "--out", "x.png"},
@@ -47,17 +48,17 @@ TEST_CASE("a word after a flag that has its value is named with that flag") {
        "write --logit \" a\" --against-logit \" b\"");
   // A text without its flag is no part of the value before it.
   CHECK(refused_with(2, {"run", "--model", "M", "--layers", "2", "hi there"}, folder.path()) ==
-        told_of("there is no document \"hi there\"", "attn-cli run",
+        answer_of("there is no document \"hi there\"", "attn-cli run",
                 "give a text with --text \"hi there\""));
 }
 
 TEST_CASE("a switch with a word that means off is left out itself") {
   const TemporaryFolder folder;
-  folder.write("d.json", document);
+  folder.write("d.json", one_document);
   const auto left = [&](std::vector<std::string> words, const std::string& flag,
                         const std::string& word, const std::string& help) {
     CHECK(refused_with(2, words, folder.path()) ==
-          told_of(flag + " takes no value: \"" + word + "\" is left over",
+          answer_of(flag + " takes no value: \"" + word + "\" is left over",
                   "attn-cli " + words[0], help));
   };
   left({"run", "d.json", "--causal", "false"}, "--causal", "false", "leave out --causal");
@@ -71,17 +72,17 @@ TEST_CASE("a switch with a word that means off is left out itself") {
 
 TEST_CASE("dashes, curly quotes and names that begin with a hyphen are told") {
   const TemporaryFolder folder;
-  folder.write("-x.json", document);
+  folder.write("-x.json", one_document);
   CHECK(refused_with(2, {"run", "--model", "M", "–text", "My"}, folder.path()) ==
-        told_of("\"–text\" begins with a dash, which is no hyphen", "attn-cli run",
+        answer_of("\"–text\" begins with a dash, which is no hyphen", "attn-cli run",
                 "write --text"));
   CHECK(refused_with(2, {"plot", "heatmap", "x", "—out", "x.png"}, folder.path()) ==
-        told_of("\"—out\" begins with a dash, which is no hyphen", "attn-cli plot",
+        answer_of("\"—out\" begins with a dash, which is no hyphen", "attn-cli plot",
                 "write --out"));
   CHECK(refused_with(2, {"run", "-x.json"}, folder.path()) ==
-        told_of("unknown flag \"-x.json\"", "attn-cli run", "name the file as ./-x.json"));
+        answer_of("unknown flag \"-x.json\"", "attn-cli run", "name the file as ./-x.json"));
   const Outcome curly = attn_cli(
-      {"run", "--model", speeches, "--text", "“Hi”", "--plots", "none", "--out", "r"},
+      {"run", "--model", model_of_speeches, "--text", "“Hi”", "--plots", "none", "--out", "r"},
       folder.path());
   CHECK(curly.exit_code == 0);
   CHECK(curly.errors ==
@@ -91,7 +92,7 @@ TEST_CASE("dashes, curly quotes and names that begin with a hyphen are told") {
 
 TEST_CASE("a word that names no input by itself gets what names it") {
   const TemporaryFolder folder;
-  folder.write("d.json", document);
+  folder.write("d.json", one_document);
   folder.write("d.json.gz", "\x1f\x8b");
   folder.write("list.txt", "d.json\n");
   folder.write("texts.txt", "The peace\n");
@@ -101,47 +102,47 @@ TEST_CASE("a word that names no input by itself gets what names it") {
   const auto refused = [&](const std::vector<std::string>& words) {
     return refused_with(2, words, folder.path());
   };
-  CHECK(refused({"batch", "@list.txt"}) == told_of("there is no file \"@list.txt\"",
+  CHECK(refused({"batch", "@list.txt"}) == answer_of("there is no file \"@list.txt\"",
                                                    "attn-cli batch", "write --files-from list.txt"));
-  CHECK(refused({"batch", "list.txt"}) == told_of("\"list.txt\" has names of files",
+  CHECK(refused({"batch", "list.txt"}) == answer_of("\"list.txt\" has names of files",
                                                   "attn-cli batch", "write --files-from list.txt"));
   CHECK(refused({"batch", "texts.txt"}) ==
-        told_of("\"texts.txt\" has texts, which a model reads", "attn-cli batch",
+        answer_of("\"texts.txt\" has texts, which a model reads", "attn-cli batch",
                 "name the model with --model DIR"));
   CHECK(refused({"batch", "d.json.gz"}) ==
-        told_of("\"d.json.gz\" is compressed", "attn-cli batch",
+        answer_of("\"d.json.gz\" is compressed", "attn-cli batch",
                 "write gunzip -c d.json.gz | attn-cli batch -"));
   CHECK(refused({"batch", "{a,b}.json"}) ==
-        told_of("there is no file \"{a,b}.json\"", "attn-cli batch",
+        answer_of("there is no file \"{a,b}.json\"", "attn-cli batch",
                 "write it without quotes, so that the shell opens the braces"));
-  CHECK(refused({"batch", "merge", "done"}) == told_of("there is no document \"merge\"",
+  CHECK(refused({"batch", "merge", "done"}) == answer_of("there is no document \"merge\"",
                                                        "attn-cli batch",
                                                        "write attn-cli batch --merge done"));
   CHECK(refused({"batch", "--resume", "done"}) ==
-        told_of("\"done\" has the results of a batch, not its documents", "attn-cli batch",
+        answer_of("\"done\" has the results of a batch, not its documents", "attn-cli batch",
                 "write attn-cli batch INPUT… --resume --out done"));
-  CHECK(refused({"show", "w.npz:attn"}) == told_of("there is no file \"w.npz:attn\"",
+  CHECK(refused({"show", "w.npz:attn"}) == answer_of("there is no file \"w.npz:attn\"",
                                                    "attn-cli show", "write w.npz --name attn"));
-  CHECK(refused({"show", "w.npz[0,1]"}) == told_of("there is no file \"w.npz[0,1]\"",
+  CHECK(refused({"show", "w.npz[0,1]"}) == answer_of("there is no file \"w.npz[0,1]\"",
                                                    "attn-cli show", "write w.npz --slice 0,1"));
-  CHECK(refused({"view", "page.html"}) == told_of("\"page.html\" is a page already",
+  CHECK(refused({"view", "page.html"}) == answer_of("\"page.html\" is a page already",
                                                   "attn-cli view", "open it with a browser"));
-  CHECK(refused({"tokens", speeches, "--text", "hi"}) ==
-        told_of("\"" + speeches + "\" is a folder", "attn-cli tokens",
-                "write attn-cli tokens --model " + speeches + " --text TEXT"));
-  CHECK(refused({"schema", "d.json"}) == told_of("unexpected argument \"d.json\"",
+  CHECK(refused({"tokens", model_of_speeches, "--text", "hi"}) ==
+        answer_of("\"" + model_of_speeches + "\" is a folder", "attn-cli tokens",
+                "write attn-cli tokens --model " + model_of_speeches + " --text TEXT"));
+  CHECK(refused({"schema", "d.json"}) == answer_of("unexpected argument \"d.json\"",
                                                  "attn-cli schema",
                                                  "write attn-cli validate d.json"));
   CHECK(refused({"plot", "heads", "heads.csv", "--out", "x.png"}) ==
-        told_of("heads is no kind of picture", "attn-cli plot",
+        answer_of("heads is no kind of picture", "attn-cli plot",
                 "write attn-cli heads INPUT --plots heads"));
-  CHECK(refused({"-q", "validate"}) == told_of("unknown flag \"-q\"", "attn-cli",
+  CHECK(refused({"-q", "validate"}) == answer_of("unknown flag \"-q\"", "attn-cli",
                                                "write the command first: attn-cli validate -q"));
   CHECK(refused({"merge", "done"}) ==
         "attn-cli: unknown command \"merge\"\n  help:  write attn-cli batch --merge DIR\n");
   CHECK(attn_cli({"batch", "help"}).output == attn_cli({"batch", "--help"}).output);
   CHECK(attn_cli({"compare", "done", "done"}, folder.path()).errors ==
-        told_of("\"done\" has the results of a batch", "attn-cli compare",
+        answer_of("\"done\" has the results of a batch", "attn-cli compare",
                 "name one of them, such as done/NAME"));
 }
 
@@ -154,12 +155,12 @@ TEST_CASE("standard input that is not one document per line is refused at once")
     return outcome.errors;
   };
   const std::string several =
-      told_of("standard input has a document of several lines", "standard input:1",
+      answer_of("standard input has a document of several lines", "standard input:1",
               "pass one document per line: jq -c . | attn-cli batch -");
   CHECK(told("{\n  \"attention\": \"sdpa\"\n}\n") == several);
   CHECK(told("{\"attention\": \"sdpa\",\n \"query\": [[1]]}\n") == several);
-  CHECK(told("[" + document + "]\n") ==
-        told_of("standard input has a list, not one document per line", "standard input:1",
+  CHECK(told("[" + one_document + "]\n") ==
+        answer_of("standard input has a list, not one document per line", "standard input:1",
                 "pass its elements: jq -c '.[]' | attn-cli batch -"));
 }
 
@@ -174,7 +175,7 @@ TEST_CASE("axes may be plurals with spaces between") {
 
 TEST_CASE("a report in place of a result is called so, in words and in JSON") {
   const TemporaryFolder folder;
-  folder.write("d.json", document);
+  folder.write("d.json", one_document);
   for (const char* json : {"", " --json"}) {
     const Outcome outcome = shell(std::string("\"$ATTN\" run d.json --plots none --out r") + json +
                                       " | \"$ATTN\" show -; exit $?",
