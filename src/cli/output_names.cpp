@@ -81,6 +81,11 @@ void check_output(const Command& command, const Flag& flag, const std::string& t
     refuse(translated("the name of the output is empty"),
            translated("give a name: a variable of the shell may be unset"));
   }
+  constexpr std::string_view printing[]{"run", "batch", "plot", "view"};
+  if (text == "/dev/stdout" && std::ranges::count(printing, command.name) > 0) {
+    refuse(translated("\"{1}\" is standard output, which {2} calls -", text, flag.name),
+           translated("write {1}", flag.name + " -"));
+  }
   if (text.find("://") != std::string::npos) {
     refuse(translated("\"{1}\" is an address, and results are written to this machine", text),
            translated("write to a folder here, and copy it there"));

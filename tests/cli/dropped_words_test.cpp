@@ -59,6 +59,9 @@ TEST_CASE("a name of the output that makes a folder nobody means is refused") {
   CHECK(refused({"run", "d.json", "--out", "s3://bucket/res"}) ==
         told_at("\"s3://bucket/res\" is an address, and results are written to this machine",
                 "--out", "write to a folder here, and copy it there"));
+  CHECK(refused({"plot", "heatmap", "d.json", "--out", "/dev/stdout"}) ==
+        told_at("\"/dev/stdout\" is standard output, which --out calls -", "--out",
+                "write --out -"));
   CHECK(refused({"batch", "d.json", "--out", ""}) ==
         told_at("the name of the output is empty", "--out",
                 "give a name: a variable of the shell may be unset"));
