@@ -256,7 +256,7 @@ void check_letters(const std::string& word, const Command& called) {
   std::string each = word + " \"" + value + '"';
   while (at + 1 < words.size() &&
          (goes_on(flag, words[at + 1]) || is_left_over(words, at + 1, called))) {
-    quoted = quoted || words[at + 1].find(' ') != std::string::npos;
+    quoted = quoted && words[at + 1].find(' ') != std::string::npos;
     each += " " + word + " \"" + words[at + 1] + '"';
     const bool separated = !value.empty() && value.back() == between;
     if (between != '\0' && !separated && !is_unit(words[at + 1])) value += between;
