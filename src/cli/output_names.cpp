@@ -25,7 +25,9 @@ bool is_among(std::string_view extension, std::string_view extensions) {
 
 // What to write in place of the name of a file for the folder that a command takes.
 std::string instead_of_file(const Command& command, const fs::path& out) {
-  const std::string extension = out.extension().string(), folder = out.stem().string();
+  const std::string extension = out.extension().string();
+  const fs::path stem = out.stem();  // without the .tar of .tar.gz
+  const std::string folder = (stem.extension() == ".tar" ? stem.stem() : stem).string();
   const std::string call = "attn-cli " + command.name + " …";
   const auto takes = [&](const char* flag, const char* word = "") {
     return std::ranges::any_of(command.flags, [&](const Flag& known) {

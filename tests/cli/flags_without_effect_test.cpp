@@ -40,7 +40,6 @@ TEST_CASE("a flag that has no effect without another one is refused with that on
   };
   for (const auto& [words, flag, others, first] :
        {Alone{{"run", "d.json", "--width", "40"}, "--width", "--show", "--show"},
-        Alone{{"run", "d.json", "--color", "never"}, "--color", "--show", "--show"},
         Alone{{"run", "d.json", "--key", "1"}, "--key", "--why", "--why"},
         Alone{{"explain", "d.json", "--key", "1"}, "--key", "--why", "--why"},
         Alone{{"explain", "d.json", "--csv"}, "--csv", "--why or --logit", "--why"},
@@ -61,6 +60,14 @@ TEST_CASE("a flag that has no effect without another one is refused with that on
           "attn-cli: " + flag + " has no effect without " + others + "\n  where: " + flag +
               "\n  help:  add " + first + ", or leave it out\n");
   }
+}
+
+TEST_CASE("colours that are switched off where no map is shown have a flag of their own") {
+  const TemporaryFolder folder;
+  folder.write("d.json", document);
+  CHECK(refused_with(2, {"run", "d.json", "--color", "never"}, folder.path()) ==
+        "attn-cli: --color has no effect without --show\n  where: --color\n  help:  write "
+        "--no-color, or add --show\n");
 }
 
 TEST_CASE("flags of pictures that change nothing of what is drawn are told") {
@@ -296,7 +303,7 @@ TEST_CASE("files of what is printed, files of tensors and settings of models get
           {{"completion", "--bash"},
            unknown("completion", "--bash", "write attn-cli completion bash")},
           {{"explain", "d.json", "--format", "csv"},
-           unknown("explain", "--format", "--json prints JSON, and attn-cli plot draws pictures")},
+           unknown("explain", "--format", "write --markdown, --csv or --json")},
           {{"model", "--model", "m"},
            unknown("model", "--model", "name the file without a flag before it")},
           {{"run", "--model", "m", "--text", "The", "--why", "2", "0"},

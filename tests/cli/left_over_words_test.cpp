@@ -98,6 +98,7 @@ TEST_CASE("a word that names no input by itself gets what names it") {
   folder.write("texts.txt", "The peace\n");
   folder.write("page.html", "<html>");
   folder.write("w.npz", "");
+  std::filesystem::create_directory(folder / "done");
   folder.write("done/summary.jsonl", "");
   const auto refused = [&](const std::vector<std::string>& words) {
     return refused_with(2, words, folder.path());

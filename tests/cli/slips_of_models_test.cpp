@@ -197,7 +197,8 @@ TEST_CASE("flags of seaborn, of short names and of other tools get what is meant
   CHECK(help("run", "--fill") == "write \"mask\": {\"fill\": -1e9} into the document\n");
   CHECK(help("view", "--theme") ==
         "--background white or dark is for pictures; a page follows the browser\n");
-  CHECK(help("view", "--format") == "--json prints JSON, and attn-cli plot draws pictures\n");
+  CHECK(help("view", "--format") ==
+        "leave it out: a page is one file of HTML; attn-cli plot draws pictures\n");
   CHECK(help("view", "--key") ==
         "did you mean \"--keys\"? --key belongs to attn-cli run, batch, explain\n");
   // One edit of two letters makes another word, not a slip of the pen.

@@ -146,7 +146,9 @@ TEST_CASE("flags of transformers and of probes get what a command does") {
   check_flag("heads", "--without-heads",
              "write --heads-off LAYER.HEAD,… for heads at once, --without-heads-of N,… for those "
              "of layers one by one");
-  check_flag("bench", "--kv-heads", "leave it out: keys of fewer heads are not measured");
+  CHECK(refused_with(2, {"bench", "--kv-heads", "2"}) ==
+        told_of("unknown flag \"--kv-heads\"", "attn-cli bench",
+                "leave it out: keys of fewer heads are not measured"));
   check_flag("explain", "--format", "write --markdown, --csv or --json");
   check_flag("explain", "--no-solution", "leave it out: all numbers are shown");
   check_flag("heads", "--target", "write --logit TOKEN");
