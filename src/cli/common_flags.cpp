@@ -124,8 +124,8 @@ Kind kind_named(const std::string& name, const std::string& where) {
     names.push_back(known.name);
     names.insert(names.end(), known.aliases.begin(), known.aliases.end());
   }
-  throw input_error(translated("unknown kind of attention \"{1}\"", name), where,
-                    suggestion(name, names));
+  throw Error(ErrorKind::usage, translated("unknown kind of attention \"{1}\"", name), where,
+              suggestion(name, names));
 }
 
 std::vector<std::string> kind_words() {

@@ -36,7 +36,7 @@ void add_files(Flags& flags, FileAccess& access);
 /// Adds --provenance. `where` names the files that the provenance is written into.
 void add_provenance(Flags& flags, bool& target, const std::string& where);
 
-/// The kind of that name or alias. Throws Error(input) at `where`.
+/// The kind of that name or alias. Throws Error(usage) at `where`.
 Kind kind_named(const std::string& name, const std::string& where);
 
 /// Names and aliases of all kinds.

@@ -144,8 +144,11 @@ Command explain_command() {
                translated("Leave out nothing: every term, key and component"));
   flags.add("--digits", "N", translated("Decimals to show, 2 to 16 (default 4)"),
             [&](const std::string& text) {
-              options.digits =
-                  static_cast<int>(std::min<std::size_t>(whole_number("--digits", text), 99));
+              constexpr std::size_t fewest = 2, most = 16;
+              const std::size_t digits = whole_number("--digits", text);
+              if (digits < fewest || digits > most)
+                throw wrong_value("--digits", text, translated("decimals from 2 to 16"));
+              options.digits = static_cast<int>(digits);
             });
   Flag& analyses = flags.add(
       "--analyses", "LIST", translated("For a model, analyses of that query: rollout, norms, lens"),

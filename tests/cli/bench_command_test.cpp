@@ -141,7 +141,7 @@ TEST_CASE("bench says what its flags take") {
           "attn-cli: invalid value \"float8\" for --dtype\n"
           "  where: --dtype\n"
           "  help:  known: float32, float64, bfloat16, float16\n");
-  refused({"--attention", "additiv"}, 3,
+  refused({"--attention", "additiv"}, 2,
           "attn-cli: unknown kind of attention \"additiv\"\n"
           "  where: --attention\n"
           "  help:  did you mean \"additive\"?\n");

@@ -250,6 +250,9 @@ TEST_CASE("values in other words or forms get the one that is meant") {
   check_value(plot, "--figsize", "16:9", "write --preset slide");
   check_value(plot, "--figsize", "89", "write --figsize 89mm");
   check_value(plot, "--norm", "power=0.3", "write --norm power:0.3");
+  check_value({"explain", "x"}, "--digits", "20", "give decimals from 2 to 16");
+  CHECK(refused_with(2, {"run", "x", "--attention", "multi-head-attn"})
+            .starts_with("attn-cli: unknown kind of attention \"multi-head-attn\"\n"));
   check_value({"run", "x"}, "--cpu", "4", "write --threads 4");
   check_value({"run", "x"}, "--ablate", "1.2", "write --heads-off 1.2");
   check_value(plot, "--format", "svg,pdf", "give one of them, such as svg");

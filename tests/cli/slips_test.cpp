@@ -233,12 +233,10 @@ TEST_CASE("flags in the wrong place or form get their cure") {
        "invalid value \"yes\" for --annotate\n  where: --annotate\n  help:  did you mean \"on\"?"},
       {{"run", "d.json", "--attention", "self attention"},
        "unknown kind of attention \"self attention\"\n  where: --attention\n  help:  did you mean "
-       "\"self\"?",
-       3},
+       "\"self\"?"},
       {{"run", "d.json", "--attention", "MHA"},
        "unknown kind of attention \"MHA\"\n  where: --attention\n  help:  did you mean "
-       "\"multi_head\"?",
-       3},
+       "\"multi_head\"?"},
       {{"example", "self-attention"},
        "there is no example \"self-attention\"\n  where: attn-cli example\n  help:  did you mean "
        "\"self\"?"},
