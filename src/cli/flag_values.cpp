@@ -166,6 +166,16 @@ bool is_left_over(const std::vector<std::string>& words, std::size_t at, const C
   return has_inputs(words, at, called);
 }
 
+// Whether the word at `at` is one more value of the flag before it.
+bool is_further(const Flag& flag, const std::vector<std::string>& words, std::size_t at,
+                const Command& called) {
+  // The text that is patched may follow the other one.
+  if (at >= words.size() || flag.name == "--patch") return false;
+  if (goes_on(flag, words[at])) return true;
+  // Of many inputs this may be one more.
+  return called.words.name != "INPUT…" && is_left_over(words, at, called);
+}
+
 // Whether a word after a switch is meant as the file of what it prints: "--json report.json".
 bool is_output_of(const std::string& flag, const std::string& word) {
   constexpr std::pair<std::string_view, std::string_view> formats[]{
@@ -254,8 +264,7 @@ void check_letters(const std::string& word, const Command& called) {
   const char between = text ? ' ' : separator(flag);
   bool quoted = value.find(' ') != std::string::npos;  // whether each of them stood in quotes
   std::string each = word + " \"" + value + '"';
-  while (at + 1 < words.size() &&
-         (goes_on(flag, words[at + 1]) || is_left_over(words, at + 1, called))) {
+  while (is_further(flag, words, at + 1, called)) {
     quoted = quoted && words[at + 1].find(' ') != std::string::npos;
     each += " " + word + " \"" + words[at + 1] + '"';
     const bool separated = !value.empty() && value.back() == between;
@@ -324,9 +333,7 @@ void check_values(const std::vector<std::string>& words, const Command& called) 
     }
     check_letters(word, called);
     const auto further = [&](const Flag& flag) {
-      // The text that is patched may follow the other one.
-      return i + 1 < words.size() && flag.name != "--patch" &&
-             (goes_on(flag, words[i + 1]) || is_left_over(words, i + 1, called));
+      return is_further(flag, words, i + 1, called);
     };
     if (word != name && named != flags.end() && further(*named))
       refuse_several(*named, words, i, name, word.substr(name.size() + 1), called);

@@ -188,3 +188,11 @@ TEST_CASE("a report in place of a result is called so, in words and in JSON") {
         "\n  help:  pass on the result: attn-cli run … --out - | attn-cli show -\n"));
   }
 }
+
+TEST_CASE("a folder that is missing among many inputs is not taken for a flag's value") {
+  const TemporaryFolder folder;
+  folder.write("d.json", one_document);
+  CHECK(attn_cli({"batch", "d.json", "--plots", "none", "--out", "b", "more"}, folder.path())
+            .errors.find("attn-cli: more: cannot open \"more\": No such file or directory\n") !=
+        std::string::npos);
+}
