@@ -43,8 +43,7 @@ bool is_flag(const std::string& word) {
       const bool text = std::ranges::count(names, "--text") > 0;
       throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", word), command,
                   text ? translated("give a text with {1}", "--text \"" + word + "\"")
-                  : command == "attn-cli list"
-                      ? translated("leave it out: the list has all names")
+                  : command == "attn-cli list" ? translated("leave it out: the list has all names")
                   : command == "attn-cli schema"
                       ? translated("write {1}", "attn-cli validate " + word)
                   : command == "attn-cli bench"
@@ -272,12 +271,11 @@ class GivenCommand {
       if (std::ranges::any_of(flag.needs, [this](const auto& other) { return is_met(other); }))
         continue;
       const std::vector<std::string_view> others(flag.needs.begin(), flag.needs.end());
-      throw Error(ErrorKind::usage,
-                  translated("{1} has no effect without {2}", flag.name, alternatives(others)),
-                  flag.name,
-                  flag.name == "--color"
-                      ? translated("write {1}, or add {2}", "--no-color", flag.needs[0])
-                      : translated("add {1}, or leave it out", flag.needs[0]));
+      throw Error(
+          ErrorKind::usage,
+          translated("{1} has no effect without {2}", flag.name, alternatives(others)), flag.name,
+          flag.name == "--color" ? translated("write {1}, or add {2}", "--no-color", flag.needs[0])
+                                 : translated("add {1}, or leave it out", flag.needs[0]));
     }
   }
 

@@ -160,10 +160,9 @@ void refuse_texts(const std::string& word) {
 void refuse_batch_folder(const std::string& word, bool resume) {
   std::error_code none;
   if (!resume || !std::filesystem::exists(word + "/summary.jsonl", none)) return;
-  throw Error(ErrorKind::usage,
-              translated("\"{1}\" has the results of a batch, not its documents", word),
-              "attn-cli batch",
-              translated("write {1}", "attn-cli batch INPUT… --resume --out " + word));
+  throw Error(
+      ErrorKind::usage, translated("\"{1}\" has the results of a batch, not its documents", word),
+      "attn-cli batch", translated("write {1}", "attn-cli batch INPUT… --resume --out " + word));
 }
 
 // Throws Error(usage) for texts in place of their files, and for several files in one word.
@@ -176,9 +175,8 @@ void check_words(const BatchOptions& options) {
                 of_texts);
   std::error_code none;
   if (options.files_from && std::filesystem::is_directory(*options.files_from, none)) {
-    throw Error(ErrorKind::usage,
-                translated("\"{1}\" is a folder", options.files_from->string()), "--files-from",
-                translated("name it without {1}", "--files-from"));
+    throw Error(ErrorKind::usage, translated("\"{1}\" is a folder", options.files_from->string()),
+                "--files-from", translated("name it without {1}", "--files-from"));
   }
   for (const std::string& word : options.inputs) {
     if (!document.model && options.inputs.size() == 1) refuse_texts(word);

@@ -72,8 +72,8 @@ void check_values(const std::vector<std::string>& words, const Command& called);
 /// address, one in "~", or that of a file for a flag that takes a folder.
 void check_output(const Command& command, const Flag& flag, const std::string& text);
 
-/// Throws Error(usage) for a word that names no input by itself: a file with a part of it, a list, a
-/// compressed file.
+/// Throws Error(usage) for a word that names no input by itself: a file with a part of it, a list,
+/// a compressed file.
 void check_inputs(const Command& command, const std::vector<std::string>& words);
 
 /// Help for a flag that a command does not take, of those with `names`. `command`, "attn-cli run",

@@ -19,7 +19,8 @@ namespace attn::cli {
 void add_report(Flags& flags, Common& common) {
   flags.begin_group(FlagGroup::output);
   flags.toggle("--json", common.json, translated("Print the report as JSON"));
-  flags.toggle("--quiet", common.quiet, translated("Print errors and what is asked for, but no warnings or reports"));
+  flags.toggle("--quiet", common.quiet,
+               translated("Print errors and what is asked for, but no warnings or reports"));
   flags.toggle("--no-color", common.no_color, translated("Print without colours"));
   add_language(flags);
 }
@@ -35,9 +36,8 @@ void add_common(Flags& flags, Common& common, const std::string& threads) {
       translated("Instruction set to compute with: see attn-cli list (default: the best)"),
       [](const std::string& text) {
         if (is_digits(text)) {
-          throw Error(ErrorKind::usage,
-                      translated("invalid value \"{1}\" for {2}", text, "--cpu"), "--cpu",
-                      translated("write {1}", "--threads " + text));
+          throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--cpu"),
+                      "--cpu", translated("write {1}", "--threads " + text));
         }
         try {
           use_cpu_target(text);
@@ -418,18 +418,12 @@ namespace {
 // The tensor of a result that other libraries call so; empty for other names.
 std::string tensor_named_elsewhere(const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> names[]{
-      {"attentions", "weights"},
-      {"attention_weights", "weights"},
-      {"attn_weights", "weights"},
-      {"attention_probs", "weights"},
-      {"pattern", "weights"},
-      {"hook_pattern", "weights"},
-      {"attn.hook_pattern", "weights"},
-      {"attn_output_weights", "weights"},
-      {"hook_attn_scores", "scores"},
-      {"attn_scores", "scores"},
-      {"softmax_lse", "lse"},
-      {"logsumexp", "lse"}};
+      {"attentions", "weights"},        {"attention_weights", "weights"},
+      {"attn_weights", "weights"},      {"attention_probs", "weights"},
+      {"pattern", "weights"},           {"hook_pattern", "weights"},
+      {"attn.hook_pattern", "weights"}, {"attn_output_weights", "weights"},
+      {"hook_attn_scores", "scores"},   {"attn_scores", "scores"},
+      {"softmax_lse", "lse"},           {"logsumexp", "lse"}};
   for (const auto& [theirs, ours] : names) {
     if (name == theirs) return std::string(ours);
   }

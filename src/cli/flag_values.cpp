@@ -248,9 +248,9 @@ void check_letters(const std::string& word, const Command& called) {
       return std::isalpha(c) != 0 || c == '-' || c == '_';
     });
     throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", name), command,
-                is_file(word) ? translated("name the file as {1}", "./" + word)
-                              : advice(letters ? "-" + name : name, names, command, commands(),
-                                       called.name));
+                is_file(word)
+                    ? translated("name the file as {1}", "./" + word)
+                    : advice(letters ? "-" + name : name, names, command, commands(), called.name));
   }
 }
 
@@ -332,9 +332,7 @@ void check_values(const std::vector<std::string>& words, const Command& called) 
                   translated("write {1}, or leave it out", name));
     }
     check_letters(word, called);
-    const auto further = [&](const Flag& flag) {
-      return is_further(flag, words, i + 1, called);
-    };
+    const auto further = [&](const Flag& flag) { return is_further(flag, words, i + 1, called); };
     if (word != name && named != flags.end() && further(*named))
       refuse_several(*named, words, i, name, word.substr(name.size() + 1), called);
     const auto flag = find(word);

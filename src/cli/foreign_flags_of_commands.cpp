@@ -1,6 +1,6 @@
-#include "cli/foreign_flags.hpp"
-
 #include "attn/language.hpp"
+
+#include "cli/foreign_flags.hpp"
 
 namespace attn::cli {
 namespace {
@@ -31,7 +31,8 @@ constexpr ForeignFlags rows[]{
     {"--key", "plot|show|compare",
      to_translate("write --name NAME for a tensor, --keys A:B for keys")},
     {"--batch --batch-index", "show|plot|explain|view|heads", to_translate("write --sample N")},
-    {"--transpose --swapaxes", "show", to_translate("name the axes as the file has them with --axes, such as key,query of a matrix")},
+    {"--transpose --swapaxes", "show",
+     to_translate("name the axes as the file has them with --axes, such as key,query of a matrix")},
     {"--delimiter --sep --separator", "show",
      to_translate("leave it out: commas, semicolons, tabs and spaces are told apart")},
     // Comparisons.

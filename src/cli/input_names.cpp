@@ -34,8 +34,8 @@ std::string file_and_part(const Command& command, const std::string& word) {
 void check_inputs(const Command& command, const std::vector<std::string>& words) {
   const bool kind = !words.empty() && std::ranges::count(command.words.known, words[0]) > 0;
   const std::string call = "attn-cli " + command.name + (kind ? " " + words[0] : std::string());
-  const bool of_batch = std::ranges::find(command.flags, "--files-from", &Flag::name) !=
-                        command.flags.end();
+  const bool of_batch =
+      std::ranges::find(command.flags, "--files-from", &Flag::name) != command.flags.end();
   for (const std::string& word : words) {
     const auto refuse = [&](const std::string& problem, const std::string& help) {
       throw Error(ErrorKind::usage, problem, call, help);
@@ -47,8 +47,7 @@ void check_inputs(const Command& command, const std::vector<std::string>& words)
                translated("write {1}", "gunzip -c " + word + " | " + call + " -"));
       }
       if (path.extension() == ".html" && command.name == "view") {
-        refuse(translated("\"{1}\" is a page already", word),
-               translated("open it with a browser"));
+        refuse(translated("\"{1}\" is a page already", word), translated("open it with a browser"));
       }
       continue;
     }

@@ -90,12 +90,9 @@ std::string without_spaces_at_commas(const std::string& text) {
 
 // The axis of its plural: "layer" of "layers", "query" of "queries".
 std::string singular(const std::string& axis) {
-  constexpr std::pair<std::string_view, std::string_view> plurals[]{{"layers", "layer"},
-                                                                    {"batches", "batch"},
-                                                                    {"samples", "batch"},
-                                                                    {"heads", "head"},
-                                                                    {"queries", "query"},
-                                                                    {"keys", "key"}};
+  constexpr std::pair<std::string_view, std::string_view> plurals[]{
+      {"layers", "layer"}, {"batches", "batch"}, {"samples", "batch"},
+      {"heads", "head"},   {"queries", "query"}, {"keys", "key"}};
   for (const auto& [plural, name] : plurals) {
     if (axis == plural) return std::string(name);
   }

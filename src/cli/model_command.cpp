@@ -92,8 +92,7 @@ Command model_command() {
                        "attn-cli model", translated("name one folder, which holds config.json"));
          }
          std::error_code none;
-         if ((words[0] == "ls" || words[0] == "list") &&
-             !std::filesystem::exists(words[0], none)) {
+         if ((words[0] == "ls" || words[0] == "list") && !std::filesystem::exists(words[0], none)) {
            throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", words[0]),
                        "attn-cli model",
                        translated("leave it out: attn-cli model lists those that are found"));
@@ -135,10 +134,9 @@ Command tokens_command() {
                               : translated("name one"));
          }
          if (folder) {
-           throw Error(ErrorKind::usage, translated("\"{1}\" is a folder", words[0]),
-                       "attn-cli tokens",
-                       translated("write {1}", "attn-cli tokens --model " + words[0] +
-                                                   " --text TEXT"));
+           throw Error(
+               ErrorKind::usage, translated("\"{1}\" is a folder", words[0]), "attn-cli tokens",
+               translated("write {1}", "attn-cli tokens --model " + words[0] + " --text TEXT"));
          }
          document.input = words[0];
        },

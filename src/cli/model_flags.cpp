@@ -53,7 +53,8 @@ std::vector<std::int64_t> token_ids(const std::string& text) {
   return ids;
 }
 
-// Throws Error(usage) where the name of a file, or of standard input, stands for the text of a flag.
+// Throws Error(usage) where the name of a file, or of standard input, stands for the text of a
+// flag.
 void refuse_file(const std::string& flag, const std::string& text) {
   if (text == "-") {
     throw Error(ErrorKind::usage,

@@ -63,12 +63,11 @@ void refuse_file_name(const Command& command, const std::string& flag, const std
   const bool picture = is_among(extension, of_pictures);
   std::error_code none;
   if ((!picture && !is_among(extension, of_files)) || fs::exists(out, none)) return;
-  throw Error(ErrorKind::usage,
-              picture ? translated("\"{1}\" is the name of a picture, and {2} takes a folder", text,
-                                   flag)
-                      : translated("\"{1}\" is the name of a file, and {2} takes a folder", text,
-                                   flag),
-              flag, instead_of_file(command, out));
+  throw Error(
+      ErrorKind::usage,
+      picture ? translated("\"{1}\" is the name of a picture, and {2} takes a folder", text, flag)
+              : translated("\"{1}\" is the name of a file, and {2} takes a folder", text, flag),
+      flag, instead_of_file(command, out));
 }
 
 }  // namespace

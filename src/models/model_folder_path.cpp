@@ -126,10 +126,11 @@ fs::path in_hub(const std::string& given) {
                 translated("check the name, and the folder it is looked for in"));
   }
   if (!is_present(repository)) {
-    throw Error(
-        ErrorKind::file, translated("there is no folder and no model {1}", in_quotes(given)), "",
-        translated("looked in {1}, which has {2}; get it with: hf download {3}",
-                   path_text(cache.native()), listed(repositories(cache)), shown_name(name_in_hub(name))));
+    throw Error(ErrorKind::file,
+                translated("there is no folder and no model {1}", in_quotes(given)), "",
+                translated("looked in {1}, which has {2}; get it with: hf download {3}",
+                           path_text(cache.native()), listed(repositories(cache)),
+                           shown_name(name_in_hub(name))));
   }
   std::string commit = revision;
   const fs::path reference = repository / "refs" / revision;

@@ -89,11 +89,12 @@ TEST_CASE("variables of an engine that make no sense are errors, not a batch of 
         "the variable PMI_RANK is \"one\", which is not a whole number\n"
         "  where: PMI_RANK\n"
         "  help:  correct it, or say which part this is with BatchOptions::shard");
-  CHECK(found({{"SLURM_ARRAY_TASK_ID", "3"}}) ==
-        "SLURM_ARRAY_TASK_ID is set and SLURM_ARRAY_TASK_COUNT is not\n"
-        "  where: SLURM_ARRAY_TASK_ID\n"
-        "  help:  set SLURM_ARRAY_TASK_COUNT to the number of tasks, or say which part this is with "
-        "BatchOptions::shard");
+  CHECK(
+      found({{"SLURM_ARRAY_TASK_ID", "3"}}) ==
+      "SLURM_ARRAY_TASK_ID is set and SLURM_ARRAY_TASK_COUNT is not\n"
+      "  where: SLURM_ARRAY_TASK_ID\n"
+      "  help:  set SLURM_ARRAY_TASK_COUNT to the number of tasks, or say which part this is with "
+      "BatchOptions::shard");
   CHECK(found({{"SLURM_PROCID", "1"}, {"SLURM_STEP_ID", "0"}}) ==
         "SLURM_PROCID is set and SLURM_NTASKS is not\n"
         "  where: SLURM_PROCID\n"

@@ -23,8 +23,8 @@ std::string told_at(const std::string& problem, const std::string& where, const 
 TEST_CASE("a batch of texts or pictures refuses one that would replace each of them") {
   const TemporaryFolder folder;
   folder.write("texts.txt", "The peace\nThe nation\n");
-  std::vector<std::string> words{"batch", "texts.txt", "--model", speeches_model,
-                                 "--plots", "none"};
+  std::vector<std::string> words{"batch",        "texts.txt", "--model",
+                                 speeches_model, "--plots",   "none"};
   const auto refused = [&](const std::string& flag, const std::string& value) {
     std::vector<std::string> all = words;
     all.insert(all.end(), {flag, value});
@@ -59,9 +59,9 @@ TEST_CASE("a name of the output that makes a folder nobody means is refused") {
   CHECK(refused({"run", "d.json", "--out", "s3://bucket/res"}) ==
         told_at("\"s3://bucket/res\" is an address, and results are written to this machine",
                 "--out", "write to a folder here, and copy it there"));
-  CHECK(refused({"plot", "heatmap", "d.json", "--out", "/dev/stdout"}) ==
-        told_at("\"/dev/stdout\" is standard output, which --out calls -", "--out",
-                "write --out -"));
+  CHECK(
+      refused({"plot", "heatmap", "d.json", "--out", "/dev/stdout"}) ==
+      told_at("\"/dev/stdout\" is standard output, which --out calls -", "--out", "write --out -"));
   CHECK(refused({"batch", "d.json", "--out", ""}) ==
         told_at("the name of the output is empty", "--out",
                 "give a name: a variable of the shell may be unset"));
@@ -155,6 +155,6 @@ TEST_CASE("a file whose name is in brackets is taken as it is") {
   const TemporaryFolder folder;
   folder.write("[a,b]", small_document);
   CHECK(attn_cli({"validate", "[a,b]"}, folder.path()).exit_code == 0);
-  CHECK(attn_cli({"run", "[a,b].json"}, folder.path()).errors.starts_with(
-      "attn-cli: cannot open \"[a,b].json\": "));
+  CHECK(attn_cli({"run", "[a,b].json"}, folder.path())
+            .errors.starts_with("attn-cli: cannot open \"[a,b].json\": "));
 }

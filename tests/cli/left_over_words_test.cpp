@@ -30,7 +30,7 @@ TEST_CASE("a word after a flag that has its value is named with that flag") {
     CAPTURE(word);
     CHECK(refused_with(2, words, folder.path()) ==
           answer_of(flag + " takes one value: \"" + word + "\" is left over",
-                  "attn-cli " + words[0], help));
+                    "attn-cli " + words[0], help));
   };
   left({"plot", "comparison", "w.json", "w.json", "--titles", "A", "B", "--out", "x.png"},
        "--titles", "B", "write --titles A,B");
@@ -49,7 +49,7 @@ TEST_CASE("a word after a flag that has its value is named with that flag") {
   // A text without its flag is no part of the value before it.
   CHECK(refused_with(2, {"run", "--model", "M", "--layers", "2", "hi there"}, folder.path()) ==
         answer_of("there is no document \"hi there\"", "attn-cli run",
-                "give a text with --text \"hi there\""));
+                  "give a text with --text \"hi there\""));
 }
 
 TEST_CASE("a switch with a word that means off is left out itself") {
@@ -58,8 +58,8 @@ TEST_CASE("a switch with a word that means off is left out itself") {
   const auto left = [&](std::vector<std::string> words, const std::string& flag,
                         const std::string& word, const std::string& help) {
     CHECK(refused_with(2, words, folder.path()) ==
-          answer_of(flag + " takes no value: \"" + word + "\" is left over",
-                  "attn-cli " + words[0], help));
+          answer_of(flag + " takes no value: \"" + word + "\" is left over", "attn-cli " + words[0],
+                    help));
   };
   left({"run", "d.json", "--causal", "false"}, "--causal", "false", "leave out --causal");
   left({"run", "d.json", "--causal", "0"}, "--causal", "0", "leave out --causal");
@@ -75,10 +75,10 @@ TEST_CASE("dashes, curly quotes and names that begin with a hyphen are told") {
   folder.write("-x.json", one_document);
   CHECK(refused_with(2, {"run", "--model", "M", "–text", "My"}, folder.path()) ==
         answer_of("\"–text\" begins with a dash, which is no hyphen", "attn-cli run",
-                "write --text"));
-  CHECK(refused_with(2, {"plot", "heatmap", "x", "—out", "x.png"}, folder.path()) ==
-        answer_of("\"—out\" begins with a dash, which is no hyphen", "attn-cli plot",
-                "write --out"));
+                  "write --text"));
+  CHECK(
+      refused_with(2, {"plot", "heatmap", "x", "—out", "x.png"}, folder.path()) ==
+      answer_of("\"—out\" begins with a dash, which is no hyphen", "attn-cli plot", "write --out"));
   CHECK(refused_with(2, {"run", "-x.json"}, folder.path()) ==
         answer_of("unknown flag \"-x.json\"", "attn-cli run", "name the file as ./-x.json"));
   const Outcome curly = attn_cli(
@@ -104,47 +104,49 @@ TEST_CASE("a word that names no input by itself gets what names it") {
     return refused_with(2, words, folder.path());
   };
   CHECK(refused({"batch", "@list.txt"}) == answer_of("there is no file \"@list.txt\"",
-                                                   "attn-cli batch", "write --files-from list.txt"));
+                                                     "attn-cli batch",
+                                                     "write --files-from list.txt"));
   CHECK(refused({"batch", "list.txt"}) == answer_of("\"list.txt\" has names of files",
-                                                  "attn-cli batch", "write --files-from list.txt"));
-  CHECK(refused({"batch", "texts.txt"}) ==
-        answer_of("\"texts.txt\" has texts, which a model reads", "attn-cli batch",
-                "name the model with --model DIR"));
+                                                    "attn-cli batch",
+                                                    "write --files-from list.txt"));
+  CHECK(refused({"batch", "texts.txt"}) == answer_of("\"texts.txt\" has texts, which a model reads",
+                                                     "attn-cli batch",
+                                                     "name the model with --model DIR"));
   CHECK(refused({"batch", "d.json.gz"}) ==
         answer_of("\"d.json.gz\" is compressed", "attn-cli batch",
-                "write gunzip -c d.json.gz | attn-cli batch -"));
+                  "write gunzip -c d.json.gz | attn-cli batch -"));
   CHECK(refused({"batch", "{a,b}.json"}) ==
         answer_of("there is no file \"{a,b}.json\"", "attn-cli batch",
-                "write it without quotes, so that the shell opens the braces"));
+                  "write it without quotes, so that the shell opens the braces"));
   CHECK(refused({"batch", "merge", "done"}) == answer_of("there is no document \"merge\"",
-                                                       "attn-cli batch",
-                                                       "write attn-cli batch --merge done"));
+                                                         "attn-cli batch",
+                                                         "write attn-cli batch --merge done"));
   CHECK(refused({"batch", "--resume", "done"}) ==
         answer_of("\"done\" has the results of a batch, not its documents", "attn-cli batch",
-                "write attn-cli batch INPUT… --resume --out done"));
-  CHECK(refused({"show", "w.npz:attn"}) == answer_of("there is no file \"w.npz:attn\"",
-                                                   "attn-cli show", "write w.npz --name attn"));
-  CHECK(refused({"show", "w.npz[0,1]"}) == answer_of("there is no file \"w.npz[0,1]\"",
-                                                   "attn-cli show", "write w.npz --slice 0,1"));
-  CHECK(refused({"view", "page.html"}) == answer_of("\"page.html\" is a page already",
-                                                  "attn-cli view", "open it with a browser"));
+                  "write attn-cli batch INPUT… --resume --out done"));
+  CHECK(refused({"show", "w.npz:attn"}) ==
+        answer_of("there is no file \"w.npz:attn\"", "attn-cli show", "write w.npz --name attn"));
+  CHECK(refused({"show", "w.npz[0,1]"}) ==
+        answer_of("there is no file \"w.npz[0,1]\"", "attn-cli show", "write w.npz --slice 0,1"));
+  CHECK(refused({"view", "page.html"}) ==
+        answer_of("\"page.html\" is a page already", "attn-cli view", "open it with a browser"));
   CHECK(refused({"tokens", model_of_speeches, "--text", "hi"}) ==
         answer_of("\"" + model_of_speeches + "\" is a folder", "attn-cli tokens",
-                "write attn-cli tokens --model " + model_of_speeches + " --text TEXT"));
+                  "write attn-cli tokens --model " + model_of_speeches + " --text TEXT"));
   CHECK(refused({"schema", "d.json"}) == answer_of("unexpected argument \"d.json\"",
-                                                 "attn-cli schema",
-                                                 "write attn-cli validate d.json"));
+                                                   "attn-cli schema",
+                                                   "write attn-cli validate d.json"));
   CHECK(refused({"plot", "heads", "heads.csv", "--out", "x.png"}) ==
         answer_of("heads is no kind of picture", "attn-cli plot",
-                "write attn-cli heads INPUT --plots heads"));
+                  "write attn-cli heads INPUT --plots heads"));
   CHECK(refused({"-q", "validate"}) == answer_of("unknown flag \"-q\"", "attn-cli",
-                                               "write the command first: attn-cli validate -q"));
+                                                 "write the command first: attn-cli validate -q"));
   CHECK(refused({"merge", "done"}) ==
         "attn-cli: unknown command \"merge\"\n  help:  write attn-cli batch --merge DIR\n");
   CHECK(attn_cli({"batch", "help"}).output == attn_cli({"batch", "--help"}).output);
   CHECK(attn_cli({"compare", "done", "done"}, folder.path()).errors ==
         answer_of("\"done\" has the results of a batch", "attn-cli compare",
-                "name one of them, such as done/NAME"));
+                  "name one of them, such as done/NAME"));
 }
 
 TEST_CASE("standard input that is not one document per line is refused at once") {
@@ -157,12 +159,12 @@ TEST_CASE("standard input that is not one document per line is refused at once")
   };
   const std::string several =
       answer_of("standard input has a document of several lines", "standard input:1",
-              "pass one document per line: jq -c . | attn-cli batch -");
+                "pass one document per line: jq -c . | attn-cli batch -");
   CHECK(told("{\n  \"attention\": \"sdpa\"\n}\n") == several);
   CHECK(told("{\"attention\": \"sdpa\",\n \"query\": [[1]]}\n") == several);
   CHECK(told("[" + one_document + "]\n") ==
         answer_of("standard input has a list, not one document per line", "standard input:1",
-                "pass its elements: jq -c '.[]' | attn-cli batch -"));
+                  "pass its elements: jq -c '.[]' | attn-cli batch -"));
 }
 
 TEST_CASE("axes may be plurals with spaces between") {

@@ -53,7 +53,7 @@ TEST_CASE("flags of plotting libraries get what a picture has in their place") {
   check_flag("plot", "--invert_cmap",
              "add _r to the name of the colour map, such as --cmap viridis_r");
   check_flag("plot", "--show", "attn-cli show draws in the terminal");
-  check_flag("plot", "--width", 
+  check_flag("plot", "--width",
              "write --figsize WxH in inches, or a width alone such as --figsize 89mm");
   check_flag("plot", "--decimals", "write --annotate-format .2f");
   check_flag("plot", "--text_color", "write --annotate-color COLOR");

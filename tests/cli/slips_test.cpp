@@ -295,11 +295,12 @@ TEST_CASE("what is not a document is called what it is, in a batch too") {
   CHECK(errors({"batch", "notes.txt", "--out", "b"}) ==
         "attn-cli: \"notes.txt\" has texts, which a model reads\n  where: attn-cli batch\n"
         "  help:  name the model with --model DIR\n");
-  CHECK(errors({"batch", "notes.txt", "m/config.json", "--out", "b"})
-            .find("attn-cli: notes.txt: this is plain text, not an input document\n  where: "
-                  "notes.txt\n  help:  an input document is a JSON object, such as attn-cli example "
-                  "sdpa prints; a text that a model reads is given with --text\n") !=
-        std::string::npos);
+  CHECK(
+      errors({"batch", "notes.txt", "m/config.json", "--out", "b"})
+          .find("attn-cli: notes.txt: this is plain text, not an input document\n  where: "
+                "notes.txt\n  help:  an input document is a JSON object, such as attn-cli example "
+                "sdpa prints; a text that a model reads is given with --text\n") !=
+      std::string::npos);
   CHECK(errors({"run", "m/config.json"}) ==
         "attn-cli: this is the configuration of a model, not an input document\n"
         "  where: m/config.json\n  help:  give its folder with --model, and a text with --text\n");
