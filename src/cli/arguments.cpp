@@ -152,9 +152,12 @@ class GivenCommand {
     constexpr std::string_view files[]{"FILE", "DIR", "LIST", "INPUT"};
     std::string where = error.where();
     // A report in JSON has the weights of one head under another key of each.
-    if (where.ends_with("/weights/0") &&
-        error.problem() == translated("expected a number, found {1}", translated("an object"))) {
-      return {error.kind(), translated("this is a report, not a result"), where,
+    const std::string report = translated("this is a report, not a result");
+    const bool json =
+        where.ends_with("/weights/0") &&
+        error.problem() == translated("expected a number, found {1}", translated("an object"));
+    if (json || error.problem() == report) {
+      return {error.kind(), report, where,
               translated("pass on the result: attn-cli run … --out - | attn-cli show -")};
     }
     if (command_.name == "explain" && where == "--query" && is_list(value_of(where))) {

@@ -359,7 +359,7 @@ class TextMatrixReader {
     }
     if (numbers.empty() && is_report(lines[0].text)) {
       refuse(translated("this is a report, not a result"), lines[0],
-             translated("pass on the result: attn-cli run … --out - | attn-cli show -"));
+             translated("read the result.json of that run instead"));
     }
     if (numbers.empty()) {
       refuse(translated("there are no numbers below the first row"), lines[0],

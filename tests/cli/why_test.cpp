@@ -346,7 +346,9 @@ TEST_CASE("explain --why --csv has a row for each pair of parts") {
   CHECK(std::count(rows.output.begin(), rows.output.end(), '\n') == 1 + 5 * 5);
   asked.erase(asked.begin() + 8, asked.begin() + 10);  // the key
   asked[8] = "--logit";
-  const Outcome logit = attn_cli(asked);
+  std::vector<std::string> of_logit = asked;
+  of_logit.erase(of_logit.begin() + 2, of_logit.begin() + 6);  // the layer and the head
+  const Outcome logit = attn_cli(of_logit);
   CHECK(logit.output.starts_with("position,token,part,source,contribution\n3,"));
   asked.push_back("--why");
   CHECK(attn_cli(asked).errors ==
