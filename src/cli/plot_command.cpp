@@ -146,7 +146,7 @@ int draw(const GivenToPlot& given) {
     print(picture_json(picture, out));
   } else if (!picture.caption.empty()) {
     print(picture.caption + "\n" + picture.description + "\n");
-  } else {
+  } else if (!given.common.quiet) {
     print(terminal_lines(out.string()) + "\n");
   }
   return 0;
