@@ -160,7 +160,9 @@ class GivenCommand {
       return {error.kind(), report, where,
               translated("pass on the result: attn-cli run … --out - | attn-cli show -")};
     }
-    if (command_.name == "explain" && where == "--query" && is_list(value_of(where))) {
+    // Patches of a picture have names with a comma.
+    if (command_.name == "explain" && where == "--query" && is_list(value_of(where)) &&
+        !is_given("--image")) {
       return {error.kind(), error.problem(), where, translated("give one query, or all")};
     }
     if (where.starts_with('/') && is_given("--" + where.substr(1))) where = "--" + where.substr(1);

@@ -224,8 +224,7 @@ void check_dash(const std::string& word, const Command& called) {
     const std::size_t start = std::min(word.find_first_not_of('-', dash.size()), word.size());
     const std::string name = "--" + word.substr(start, word.find('=') - start);
     if (std::ranges::find(called.flags, name, &Flag::name) == called.flags.end()) continue;
-    throw Error(ErrorKind::usage,
-                translated("\"{1}\" begins with a dash, which is no hyphen", word),
+    throw Error(ErrorKind::usage, translated("\"{1}\" begins with a dash, not with a hyphen", word),
                 "attn-cli " + called.name, translated("write {1}", name));
   }
 }

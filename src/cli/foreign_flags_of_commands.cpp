@@ -34,7 +34,7 @@ constexpr ForeignFlags rows[]{
     {"--transpose --swapaxes", "show",
      to_translate("name the axes as the file has them with --axes, such as key,query of a matrix")},
     {"--delimiter --sep --separator", "show",
-     to_translate("leave it out: commas, semicolons, tabs and spaces are told apart")},
+     to_translate("leave it out: commas, semicolons, tabs and spaces are recognised")},
     // Comparisons.
     {"--tolerance", "compare",
      to_translate("write --tolerances bf16 for those of a type, or --rtol 1e-3 --atol 1e-3")},

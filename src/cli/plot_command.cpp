@@ -62,7 +62,7 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
         translated("write {1}", "attn-cli plot " + found + " " + words[0] + " --out PICTURE"));
   }
   if (words[0] == "heads") {
-    throw Error(ErrorKind::usage, translated("{1} is no kind of picture", words[0]),
+    throw Error(ErrorKind::usage, translated("{1} is not a kind of picture", words[0]),
                 "attn-cli plot", translated("write {1}", "attn-cli heads INPUT --plots heads"));
   }
   const PlotKindInfo& kind = chosen("plot", words[0], plot_kinds());

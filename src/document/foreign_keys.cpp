@@ -349,7 +349,6 @@ constexpr MemberOfOthers members_of_others[]{
     {"embedding", "d_model", write_dimension},
     {"embedding", "dim", write_dimension},
     {"embedding", "padding_idx", to_translate("write \"pad\", a token")},
-    {"vocabulary", "*", to_translate("write the tokens as a list, in the order of their ids")},
     {"", "randint",
      to_translate("there are no random integers: write the numbers, or give a file")},
     {"", "mean", plain_normal},
@@ -402,7 +401,7 @@ std::string help_for_foreign_member(std::string_view outer, std::string_view nam
   for (const MemberOfOthers& row : members_of_others) {
     const bool of_mask = row.outer == "mask" && outer.ends_with("_mask");
     const bool there = row.outer.empty() || row.outer == outer || of_mask;
-    if (there && (row.name == name || row.name == "*")) return translated(row.instead);
+    if (there && row.name == name) return translated(row.instead);
   }
   return "";
 }

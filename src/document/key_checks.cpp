@@ -151,7 +151,12 @@ void expect_known_members(const JsonValue& object, std::span<const std::string_v
                           const std::string& place) {
   for (const JsonMember& member : expect_object(object, place).members()) {
     if (std::find(known.begin(), known.end(), member.key) != known.end()) continue;
-    refuse_member(member.key, known, pointer_to(place, member.key));
+    const std::string at = pointer_to(place, member.key);
+    if (place.ends_with("/vocabulary") && member.value.is(JsonValue::Type::number)) {
+      throw input_error(translated("unknown key \"{1}\"", member.key), at,
+                        translated("write the tokens as a list, in the order of their ids"));
+    }
+    refuse_member(member.key, known, at);
   }
 }
 

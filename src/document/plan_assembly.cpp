@@ -258,11 +258,12 @@ class PlanAssembly {
     return {error.kind(), error.problem(), error.where(), help};
   }
 
-  // A scale that is √d exactly is the number that scores are divided by elsewhere.
+  // A scale that is √d exactly is the number that scores are divided by elsewhere; of narrow heads
+  // it may be a chance.
   void warn_of_divisor() {
     const double scale = parts_.options.scale.value_or(0);
     const std::size_t width = parts_.plan.attentions.front().geometry.key_width;
-    if (width < 2 || std::abs(scale * scale - static_cast<double>(width)) > 1e-3) return;
+    if (width < 16 || std::abs(scale * scale - static_cast<double>(width)) > 1e-3) return;
     parts_.plan.warnings.push_back(
         translated("\"scale\" multiplies the scores, and {1} is √{2}, by which they are usually "
                    "divided: write {3} for that, or leave it out where it is the default",

@@ -171,9 +171,8 @@ std::optional<std::string> words_under_picture(const PlotRequest& request, const
   const auto words = static_cast<std::size_t>(std::ranges::count_if(keys, is_word));
   if (2 * words <= keys.size()) return std::nullopt;
   return translated(
-      "the keys have names such as {1}: these weights may be of a text, whose tokens are no "
-      "patches "
-      "of the picture",
+      "the keys have names such as {1}: these weights may be of a text, whose tokens are not "
+      "patches of the picture",
       in_quotes(*std::ranges::find_if(keys, is_word)));
 }
 

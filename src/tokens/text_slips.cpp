@@ -76,10 +76,10 @@ std::vector<std::string> text_slips(const Tokenizer& tokenizer, std::string_view
   }
   const std::optional<std::int64_t> twice = stands_twice(cut);
   if (twice) {
-    slips.push_back(
-        translated("the text has {1}, which the tokenizer adds by itself, so that it stands twice: "
-                   "take it out of the text, or write \"special_tokens\": false into the document",
-                   in_quotes(std::string(tokenizer.token(*twice)))));
+    slips.push_back(translated(
+        "the text has {1}, which the tokenizer adds automatically, so that it appears twice: "
+        "take it out of the text, or write \"special_tokens\": false into the document",
+        in_quotes(std::string(tokenizer.token(*twice)))));
   }
   const auto separator = tokenizer.special_ids().separator;
   const auto separates = [&](const TextToken& token) {

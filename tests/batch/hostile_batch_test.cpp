@@ -209,7 +209,7 @@ TEST_CASE("a broken line of a summary is a warning when resuming, and its item i
   CHECK(resumed.warnings[0].starts_with(path.string() + ":2 is left out, and its item counts as "));
   const BatchOutcome merged = merge_summaries(folder / "out");
   CHECK(merged.counts.done == 3);
-  CHECK(merged.warnings == resumed.warnings);
+  CHECK(merged.warnings.empty());  // the resumed batch has left one line per item
 }
 
 TEST_CASE("no file is written through links that were put into the folder of the results") {

@@ -17,9 +17,9 @@ namespace {
 // libraries, and tokens of the model.
 const char* const names = R"(
 Abnar Kobayashi Kubernetes La Lb Lens Lk LoRA Logit Lq Markdown NumPy Schema Slurm Softmax Vaswani WxH YlOrRd Zuidema
-additive alibi all allow allowed always animation answer arcs attention auto bars bash both comparison contributions steps batch bench bias block blocks bwr capped card causal circuits column compare
+additive alibi all allow allowed always animation answer arcs attention auto autocast bars bash both comparison contributions steps batch bench bias block blocks bwr capped card causal circuits column compare
 completion confidence contacts cos csv curves dark de difference dimensions distance distances duplicate embedding en entropy eps
-GB MB kB example exp explain figure fill first fish gradient gradients gray grid head heads heatmap il index induction json jsonl key kitty
+GB MB kB example exp explain figure fill first fish gradient gradients fused gray grid head heads heatmap il index induction json jsonl key kitty
 labels layer lens linear lines list llama log logit logits loss lse manual mask masked matplotlib max mean memory
 ment min model nat nature neurips never next none norms nostalgebraist npy npz off on out outlines output overlay padding page panel part parts path pdf
 plot png position positions poster previous query rollout rotary run safetensors scale schema scores self sentence separators

@@ -10,10 +10,10 @@
 
 namespace {
 
-const std::string speeches = std::string(ATTN_DATA) + "/speeches";
+const std::string table_model = std::string(ATTN_DATA) + "/speeches";
 
-Outcome heads(std::vector<std::string> words, const std::filesystem::path& folder) {
-  words.insert(words.begin(), {"heads", "--model", speeches});
+Outcome tabled_heads(std::vector<std::string> words, const std::filesystem::path& folder) {
+  words.insert(words.begin(), {"heads", "--model", table_model});
   return attn_cli(words, folder);
 }
 
@@ -37,7 +37,7 @@ TEST_CASE("the test on random tokens is sorted and cut as the table of statistic
     std::vector<std::string> words{
         "--text", "The people of the world", "--analyses", "induction", "--statistics", "none"};
     words.insert(words.end(), more.begin(), more.end());
-    const Outcome outcome = heads(words, folder.path());
+    const Outcome outcome = tabled_heads(words, folder.path());
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.output.find("entropy") == std::string::npos);
     return induction_heads(outcome.output);
@@ -56,7 +56,7 @@ TEST_CASE("means over a corpus have their standard errors, and its files the cho
   const TemporaryFolder folder;
   write_text(folder / "texts.txt",
              "The people of the world.\nThe peace of the union and the law.\nThe war.\n");
-  const Outcome table = heads(
+  const Outcome table = tabled_heads(
       {"--corpus", "texts.txt", "--statistics", "previous,self", "--out", "out"}, folder.path());
   CHECK(table.exit_code == 0);
   CHECK(table.output.find(" ± 0.") != std::string::npos);
@@ -64,7 +64,7 @@ TEST_CASE("means over a corpus have their standard errors, and its files the cho
   CHECK(most.find(",previous,") != std::string::npos);
   CHECK(most.find(",entropy,") == std::string::npos);
   const nlohmann::json told = nlohmann::json::parse(
-      heads({"--corpus", "texts.txt", "--out", "out", "--json"}, folder.path()).output);
+      tabled_heads({"--corpus", "texts.txt", "--out", "out", "--json"}, folder.path()).output);
   const nlohmann::json& attention = told["attentions"][1];
   CHECK(attention["standard_errors"].size() == 4);
   const double error = attention["standard_errors"][1]["previous"].get<double>();

@@ -77,6 +77,7 @@ constexpr Report reports[] = {
      "none --out similar"},
     {"run", "mask.json --attention sdpa --attention dot_product --plots none --out kinds"},
     {"batch", "mask.json missing.json --plots none --out many"},
+    {"batch", "mask.json --plots none --shard 0/2 --out shards"},
     {"explain", "mask.json"},
     {"explain", "mask/result.json"},
     {"explain", "--model data/speeches --text 'The people of' --layers 1 --head 1"},
@@ -105,6 +106,7 @@ constexpr Report reports[] = {
     {"heads",
      "--model data/speeches --text 'The people of' --analyses gradients --logit 3 "
      "--against-logit 5 --steps 2 --baseline 7"},
+    {"heads", "--model data/speeches --text 'The people of' --layers 3 --head 3"},
     {"heads", "--model data/speeches --corpus pairs.jsonl --sweep residual --out pairs"},
     {"heads",
      "--model data/speeches --text 'The people of' --analyses lens,loss --logit 3 "

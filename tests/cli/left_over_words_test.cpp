@@ -73,12 +73,12 @@ TEST_CASE("a switch with a word that means off is left out itself") {
 TEST_CASE("dashes, curly quotes and names that begin with a hyphen are told") {
   const TemporaryFolder folder;
   folder.write("-x.json", one_document);
-  CHECK(refused_with(2, {"run", "--model", "M", "–text", "My"}, folder.path()) ==
-        answer_of("\"–text\" begins with a dash, which is no hyphen", "attn-cli run",
-                  "write --text"));
+  CHECK(
+      refused_with(2, {"run", "--model", "M", "–text", "My"}, folder.path()) ==
+      answer_of("\"–text\" begins with a dash, not with a hyphen", "attn-cli run", "write --text"));
   CHECK(
       refused_with(2, {"plot", "heatmap", "x", "—out", "x.png"}, folder.path()) ==
-      answer_of("\"—out\" begins with a dash, which is no hyphen", "attn-cli plot", "write --out"));
+      answer_of("\"—out\" begins with a dash, not with a hyphen", "attn-cli plot", "write --out"));
   CHECK(refused_with(2, {"run", "-x.json"}, folder.path()) ==
         answer_of("unknown flag \"-x.json\"", "attn-cli run", "name the file as ./-x.json"));
   const Outcome curly = attn_cli(
@@ -137,7 +137,7 @@ TEST_CASE("a word that names no input by itself gets what names it") {
                                                    "attn-cli schema",
                                                    "write attn-cli validate d.json"));
   CHECK(refused({"plot", "heads", "heads.csv", "--out", "x.png"}) ==
-        answer_of("heads is no kind of picture", "attn-cli plot",
+        answer_of("heads is not a kind of picture", "attn-cli plot",
                   "write attn-cli heads INPUT --plots heads"));
   CHECK(refused({"-q", "validate"}) == answer_of("unknown flag \"-q\"", "attn-cli",
                                                  "write the command first: attn-cli validate -q"));

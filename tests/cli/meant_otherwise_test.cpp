@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path speeches = fs::path(ATTN_DATA) / "speeches", shapes = fs::path(ATTN_DATA) / "shapes";
+const fs::path meant_model = fs::path(ATTN_DATA) / "speeches",
+               shapes = fs::path(ATTN_DATA) / "shapes";
 
 // A copy of a model, whose configuration has another text in one place.
 fs::path copied(const fs::path& model, const TemporaryFolder& folder, const std::string& name,
@@ -69,13 +70,13 @@ TEST_CASE("the logit that is split of a masked model is that at its mask token")
 TEST_CASE("special tokens that a text holds are told where the tokenizer takes them otherwise") {
   const TemporaryFolder folder;
   const auto told = [&](const std::string& text) {
-    return warnings_of({"--model", speeches.string(), "--text", text}, folder.path());
+    return warnings_of({"--model", meant_model.string(), "--text", text}, folder.path());
   };
   CHECK(told("The people of the world") == "");
   CHECK(
       told("<|begin_of_text|>The people") ==
       "attn-cli: warning: the text has \"<|begin_of_text|>\", which the tokenizer adds by itself, "
-      "so that it stands twice: take it out of the text, or write \"special_tokens\": false into "
+      "so that it appears twice: take it out of the text, or write \"special_tokens\": false into "
       "the document\n");
   CHECK(told("[CLS] The people [SEP]") ==
         "attn-cli: warning: not a special token of this tokenizer, and read as plain text: [CLS], "
@@ -98,7 +99,7 @@ TEST_CASE("a corpus of which no line can be read writes nothing, and says why") 
   write_text(folder / "marked.txt", "\xEF\xBB\xBFThe people of the world.\n");
   write_text(folder / "plain.txt", "The people of the world.\n");
   const auto read = [&](const std::string& corpus) {
-    return attn_cli({"heads", "--model", speeches.string(), "--corpus", corpus, "--out", "out"},
+    return attn_cli({"heads", "--model", meant_model.string(), "--corpus", corpus, "--out", "out"},
                     folder.path());
   };
   const Outcome latin = read("latin.txt");
@@ -126,7 +127,7 @@ TEST_CASE("lines of a corpus that are documents of another program say which key
   const TemporaryFolder folder;
   const auto told = [&](const std::string& line) {
     write_text(folder / "corpus.jsonl", line + "\n");
-    return attn_cli({"heads", "--model", speeches.string(), "--corpus", "corpus.jsonl"},
+    return attn_cli({"heads", "--model", meant_model.string(), "--corpus", "corpus.jsonl"},
                     folder.path())
         .errors;
   };
@@ -151,13 +152,14 @@ TEST_CASE("what is no corpus is refused by its kind") {
   const std::string cure =
       "  help:  give a .txt file with a text on each line, or a .jsonl with a document on each, "
       "such as {\"text\": \"…\"}\n";
-  CHECK(refused_with(2, {"heads", "--model", speeches.string(), "--corpus", "t.csv"},
+  CHECK(refused_with(2, {"heads", "--model", meant_model.string(), "--corpus", "t.csv"},
                      folder.path()) ==
         "attn-cli: \"t.csv\" is a table, not a corpus\n  where: --corpus\n" + cure);
-  CHECK(refused_with(2, {"heads", "--model", speeches.string(), "--corpus", "."}, folder.path()) ==
-        "attn-cli: \".\" is a folder, and a corpus is one file\n  where: --corpus\n" + cure);
+  CHECK(
+      refused_with(2, {"heads", "--model", meant_model.string(), "--corpus", "."}, folder.path()) ==
+      "attn-cli: \".\" is a folder, and a corpus is one file\n  where: --corpus\n" + cure);
   const Outcome batch =
-      attn_cli({"batch", "--model", speeches.string(), "t.csv", "--out", "out"}, folder.path());
+      attn_cli({"batch", "--model", meant_model.string(), "t.csv", "--out", "out"}, folder.path());
   CHECK(batch.exit_code == 1);
   CHECK(batch.errors.find("this is a table, not texts") != std::string::npos);
   const Outcome own = attn_cli(
@@ -170,7 +172,7 @@ TEST_CASE("what is no corpus is refused by its kind") {
 TEST_CASE("a configuration that does not fit the weights is told by its key") {
   const TemporaryFolder folder;
   const auto told = [&](const std::string& from, const std::string& to) {
-    const fs::path model = copied(speeches, folder, "model", "config.json", from, to);
+    const fs::path model = copied(meant_model, folder, "model", "config.json", from, to);
     const Outcome outcome = attn_cli(
         {"run", "--model", "model", "--text", "The people", "--out", "out", "--plots", "none"},
         folder.path());
@@ -232,13 +234,13 @@ TEST_CASE("settings of pictures that do not fit the model are told") {
                      folder.path()) ==
         "attn-cli: \"https://x.org/a.png\" is an address, and nothing is downloaded\n"
         "  where: --image\n  help:  download it first, and name the file\n");
-  CHECK(attn_cli({"run", "--model", speeches.string(), "--text", "The peace of the", "--plots",
+  CHECK(attn_cli({"run", "--model", meant_model.string(), "--text", "The peace of the", "--plots",
                   "none", "--out", "text", "--quiet"},
                  folder.path())
             .exit_code == 0);
   const Outcome laid =
       attn_cli({"plot", "overlay", "text", "--image", star, "--grid", "2,2", "--out", "o.png"},
                folder.path());
-  CHECK(laid.errors.find("these weights may be of a text, whose tokens are no patches of the "
+  CHECK(laid.errors.find("these weights may be of a text, whose tokens are not patches of the "
                          "picture") != std::string::npos);
 }

@@ -110,22 +110,22 @@ Output of sample 0 (rows: queries, columns: components)
 TEST_CASE("a picture that cannot be made leaves the others, and its error says which it is") {
   const TemporaryFolder folder;
   const std::string error =
-      "attn-cli: the picture would be 50602 × 48042 pixels large\n"
+      "attn-cli: the picture would be 42225 × 39726 pixels large\n"
       "  where: heatmap.png\n"
       "  help:  ask for a smaller figure size or fewer dots per inch\n";
   const Outcome run =
-      attn_cli({"run", "-", "--figsize", "200x200", "--quiet"}, folder.path(), small);
+      attn_cli({"run", "-", "--figsize", "55x55", "--dpi", "900", "--quiet"}, folder.path(), small);
   CHECK(run.exit_code == 3);
   CHECK(run.errors == error);
   const auto out = folder / "attention_results";
   CHECK(files_in(out) == 2);
   CHECK(read_text(out / "result.json").find("\"dimensions.png\"") != std::string::npos);
   const Outcome report =
-      attn_cli({"run", "-", "--figsize", "200x200", "--json"}, folder.path(), small);
+      attn_cli({"run", "-", "--figsize", "55x55", "--dpi", "900", "--json"}, folder.path(), small);
   CHECK(report.exit_code == 3);
   CHECK(report.output.find("\"failed_pictures\": [") != std::string::npos);
-  const Outcome batch =
-      attn_cli({"batch", "-", "--figsize", "200x200", "--out", "b"}, folder.path(), small);
+  const Outcome batch = attn_cli({"batch", "-", "--figsize", "55x55", "--dpi", "900", "--out", "b"},
+                                 folder.path(), small);
   CHECK(batch.exit_code == 1);
   CHECK(batch.output.find("heatmap.png") != std::string::npos);
   // Options that are wrong for any picture leave nothing.

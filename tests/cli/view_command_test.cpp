@@ -90,7 +90,7 @@ TEST_CASE("view takes a file a layer, chosen layers and chosen heads") {
                                  "0,2", "--heads", "1", "--out", "page.html"},
                                 folder.path());
   CHECK(view.errors == "");
-  CHECK(view.output.starts_with("2 maps of 2 attentions, 8 cells, "));
+  CHECK(view.output.starts_with("2 maps (2 attentions, 8 cells), "));
   const std::string page = read_text(folder / "page.html");
   CHECK(page.find("\"title\": \"Layer 2\"") != std::string::npos);
   CHECK(page.find("\"title\": \"Layer 1\"") == std::string::npos);
@@ -190,7 +190,7 @@ TEST_CASE("view speaks Chinese if it is asked to") {
   const Outcome view =
       attn_cli({"view", "maps.json", "--lang", "zh", "--out", "page.html"}, folder.path());
   CHECK(view.errors == "");
-  CHECK(view.output.starts_with("1 个注意力的 2 张图，共 8 个单元格，"));
+  CHECK(view.output.starts_with("2 张图（1 个注意力，8 个单元格），"));
   CHECK(read_text(folder / "page.html").find("<title>maps.json 的注意力图</title>") !=
         std::string::npos);
 }

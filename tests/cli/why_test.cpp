@@ -308,7 +308,7 @@ TEST_CASE("explain --why says what wrote the parts of a score, in both languages
   }
   std::vector<std::string> other = asked;
   other.insert(other.end(), {"--lang", "zh"});
-  CHECK(attn_cli(other).output.find("头 2.0 为什么从 \" the\" (12)看 \" world\" (7)") !=
+  CHECK(attn_cli(other).output.find("头 2.0 为什么从 \" the\" (12) 看 \" world\" (7)") !=
         std::string::npos);
 }
 

@@ -406,7 +406,8 @@ TEST_CASE("help for usual mistakes") {
         "： is not punctuation of JSON: write :");
   CHECK(help_for(R"({"attention":"sdpa","query":[[1，2]]})") ==
         "， is not punctuation of JSON: write ,");
-  CHECK(help_for(R"({“attention”:"sdpa"})") == "“ is not punctuation of JSON: write \"");
+  CHECK(help_for(R"({“attention”:"sdpa"})") ==
+        "“ is not punctuation of JSON: write the straight quote \"");
   CHECK(help_for(R"({"attention":"sdpa","query":"q.npy"})") ==
         "give nested arrays of numbers, such as [[1,2],[3,4]], or a file, {\"file\": …}");
   CHECK(help_for(start + R"("dropout":0.1})") ==

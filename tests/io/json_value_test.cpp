@@ -419,7 +419,7 @@ TEST_CASE("bare words get advice") {
        std::string("\"truefalse\" is not a JSON value\n  where: line 1, column 2") + quotes_help},
       {"[“a”]",
        "\"“a”\" is not a JSON value\n  where: line 1, column 2\n"
-       "  help:  “ is not punctuation of JSON: write \""},
+       "  help:  “ is not punctuation of JSON: write the straight quote \""},
       {"[1，2]",
        "\"1，2\" is not a JSON value\n  where: line 1, column 2\n"
        "  help:  ， is not punctuation of JSON: write ,"},

@@ -135,8 +135,8 @@ TEST_CASE("elements that are no real numbers are refused by name") {
       "\n  where: byte 20\n"
       "  help:  convert it first, for example with array.astype(numpy.float32)";
   CHECK(error_in(read_text(files + "refused_complex.npy")) ==
-        "the array holds complex numbers (dtype \"<c16\"), which cannot be elements of a tensor" +
-            help);
+        "the array holds complex numbers (dtype \"<c16\"), which cannot be elements of a tensor"
+        "\n  where: byte 20\n  help:  save array.real, array.imag or abs(array)");
   CHECK(error_in(read_text(files + "refused_object.npy")) ==
         "the array holds Python objects (dtype \"|O\"), which cannot be elements of a tensor\n"
         "  where: byte 20\n"
