@@ -38,17 +38,16 @@ constexpr auto scopes = std::to_array<Named<ColorRange::Scope>>(
 constexpr auto pixels_show = std::to_array<Named<PixelShows>>(
     {{"auto", PixelShows::automatic}, {"mean", PixelShows::mean}, {"max", PixelShows::max}});
 
-constexpr double usual_frame = FigureOptions().frame_width;
-
 // A picture for a place: inches, a height of 0 following the content, dots per inch, the factor of
-// its letters, and families of letters, of which the first that is installed is taken.
+// its letters, families of letters, of which the first that is installed is taken, and the factor
+// of the usual frame's width.
 struct Preset {
   std::string_view name;
   std::pair<double, double> size;
   double dpi, font_scale;
   bool titled;
   const char* fonts = nullptr;
-  double frame_width = usual_frame;
+  double frame_scale = 1;
   bool sentence_case = false;
 };
 constexpr const char* sans_serif = "Arial,Helvetica";
@@ -57,11 +56,11 @@ constexpr const char* sans_serif = "Arial,Helvetica";
 constexpr auto presets = std::to_array<Preset>(
     {{"column", {3.25, 0}, 300, 1, false},
      {"page", {6.75, 0}, 300, 0.8, false},
-     {"slide", {40.0 / 3, 7.5}, 144, 1.6, true, nullptr, 1.6 * usual_frame},
-     {"poster", {24, 18}, 150, 2.6, true, nullptr, 2.6 * usual_frame},
-     {"nature", {89 / 25.4, 0}, 300, 0.58, false, sans_serif, 0.5, true},
-     {"nature-double", {183 / 25.4, 0}, 300, 0.58, false, sans_serif, 0.5, true},
-     {"neurips", {5.5, 0}, 300, 0.75, false, sans_serif, 0.5, true}});
+     {"slide", {40.0 / 3, 7.5}, 144, 1.6, true, nullptr, 1.6},
+     {"poster", {24, 18}, 150, 2.6, true, nullptr, 2.6},
+     {"nature", {89 / 25.4, 0}, 300, 0.58, false, sans_serif, 0.625, true},
+     {"nature-double", {183 / 25.4, 0}, 300, 0.58, false, sans_serif, 0.625, true},
+     {"neurips", {5.5, 0}, 300, 0.75, false, sans_serif, 0.625, true}});
 
 // Flags before the preset stay as they were given.
 void apply(const Preset& preset, PlotOptions& options) {
@@ -73,7 +72,7 @@ void apply(const Preset& preset, PlotOptions& options) {
   if (figure.font_scale == usual.font_scale) figure.font_scale = preset.font_scale;
   if (!preset.titled && !figure.title) figure.title = "";
   if (preset.fonts != nullptr && !figure.font) figure.font = preset.fonts;
-  figure.frame_width = preset.frame_width;
+  figure.frame_width = preset.frame_scale * usual.frame_width;
   figure.sentence_case = preset.sentence_case;
   figure.short_names = true;
 }

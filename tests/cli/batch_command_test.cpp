@@ -316,7 +316,8 @@ TEST_CASE("shards of other options or other files are not joined, and the error 
       {{"--tensors", "npy"}, "--tensors"},
       {{"--cpu", std::string(attn::cpu_targets().back())}, "--cpu"}};
   for (const auto& [flags, named] : changes) {
-    CAPTURE(named);
+    const auto& shown = named;  // clang 14 captures no structured binding
+    CAPTURE(shown);
     batch("docs.jsonl", "0/2", {});
     batch("docs.jsonl", "1/2", flags);
     CHECK(refused_with(3, {"batch", "--merge", "r"}, folder.path()) ==

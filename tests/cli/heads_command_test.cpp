@@ -799,7 +799,8 @@ TEST_CASE("sums of other options are not continued, and the error names what dif
       {{"--logit"}, "--logit"},
       {{"--cpu", std::string(attn::cpu_targets().back())}, "--cpu"}};
   for (const auto& [flags, named] : changes) {
-    CAPTURE(named);
+    const auto& shown = named;  // clang 14 captures no structured binding
+    CAPTURE(shown);
     std::vector<std::string> other = read;
     other.insert(other.end(), flags.begin(), flags.end());
     CHECK(refused_with(3, other, folder.path()) ==

@@ -147,7 +147,8 @@ TEST_CASE("reports in JSON have the fields that the documents about them name") 
   for (const std::string name : {"inside/json.md", "inside/json.zh-CN.md"}) {
     CAPTURE(name);
     for (const auto& [command, fields] : printed) {
-      CAPTURE(command);
+      const auto& shown = command;  // clang 14 captures no structured binding
+      CAPTURE(shown);
       const Fields named = documented(name)[command];
       Fields detailed{""};  // whose fields the page lists
       for (const std::string& field : named) {
@@ -169,7 +170,8 @@ TEST_CASE("an error in JSON has the fields that the documents about them name") 
   collect(nlohmann::json::parse(attn_cli({"run", "--json", "missing.json"}).output), "", fields);
   for (const auto& [name, section] :
        {std::pair{"inside/json.md", "All"}, {"inside/json.zh-CN.md", "共有"}}) {
-    CAPTURE(name);
+    const auto& shown = name;  // clang 14 captures no structured binding
+    CAPTURE(shown);
     Fields named = documented(name)[section];
     named.erase("warnings");
     CHECK(named == fields);

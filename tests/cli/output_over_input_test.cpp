@@ -162,7 +162,8 @@ TEST_CASE("every command makes the folders that are missing above its output, or
   for (auto [words, file] : outputs) {
     const std::string top = "new" + std::to_string(++number);
     words.push_back(top + "/sub/deep" + file);
-    CAPTURE(words[0]);
+    const auto& shown = words[0];  // clang 14 captures no structured binding
+    CAPTURE(shown);
     const Outcome outcome = attn_cli(words, folder.path());
     CHECK(outcome.errors == "");
     CHECK(outcome.exit_code == 0);

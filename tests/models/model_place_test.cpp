@@ -29,7 +29,8 @@ TEST_CASE("each name of a place is read back as it is written") {
       {"token_type", {.part = Part::token_type}},
       {"bias", {.part = Part::bias}}};
   for (const auto& [name, place] : places) {
-    CAPTURE(name);
+    const auto& shown = name;  // clang 14 captures no structured binding
+    CAPTURE(shown);
     CHECK(place.text() == name);
     CHECK(ModelPlace::parse(name) == place);
   }
