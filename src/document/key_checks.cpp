@@ -154,7 +154,8 @@ void expect_known_members(const JsonValue& object, std::span<const std::string_v
     const std::string at = pointer_to(place, member.key);
     if (place.ends_with("/vocabulary") && member.value.is(JsonValue::Type::number)) {
       throw input_error(translated("unknown key \"{1}\"", member.key), at,
-                        translated("write the tokens as a list, in the order of their ids"));
+                        translated("write the tokens as a list, in the order of their ids; {1}",
+                                   suggestion("", known)));
     }
     refuse_member(member.key, known, at);
   }

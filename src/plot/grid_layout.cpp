@@ -315,8 +315,11 @@ void GridFigure::add_bar(const Box& panels, double left) {
     const Panel& first = panels_[0];
     const std::string note = colour_note(matrices_[0], first.axes.box, first.colours, figure_);
     if (!note.empty()) label += (label.empty() ? "(" : "\n(") + note + ")";
+    // A label of few rows that is longer than its bar looks misplaced; of many it would take more
+    // lines, and the panels' room.
+    const double label_length = grid_.rows <= 2 ? 2 * half : panels.height();
     label = shown_(Part::axis_labels)
-                ? fitted_bar_label(label, !options_.colors.bar_label, 2 * half, figure_)
+                ? fitted_bar_label(label, !options_.colors.bar_label, label_length, figure_)
                 : "";
     bar_.emplace(Box{left, middle - half, left + width, middle + half}, label, scales_[0],
                  figure_.style(), figure_);

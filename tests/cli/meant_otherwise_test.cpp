@@ -75,7 +75,8 @@ TEST_CASE("special tokens that a text holds are told where the tokenizer takes t
   CHECK(told("The people of the world") == "");
   CHECK(
       told("<|begin_of_text|>The people") ==
-      "attn-cli: warning: the text has \"<|begin_of_text|>\", which the tokenizer adds by itself, "
+      "attn-cli: warning: the text has \"<|begin_of_text|>\", which the tokenizer adds "
+      "automatically, "
       "so that it appears twice: take it out of the text, or write \"special_tokens\": false into "
       "the document\n");
   CHECK(told("[CLS] The people [SEP]") ==
