@@ -126,7 +126,7 @@ class GivenCommand {
       if (texts_[i].given) flag.take("");
       if (texts_[i].one) flag.take(*texts_[i].one);
       for (const std::string& text : texts_[i].several) flag.take(text);
-      if (!is_given("--quiet")) warn_of_quotes(flag, texts_[i]);
+      if (!is_given("--quiet")) warn_of_texts(flag, texts_[i]);
     }
     if (command_.words.files) check_inputs(command_, words);
     if (command_.words.take) command_.words.take(words);
@@ -284,11 +284,15 @@ class GivenCommand {
     }
   }
 
-  static void warn_of_quotes(const Flag& flag, const Texts& texts) {
+  static void warn_of_texts(const Flag& flag, const Texts& texts) {
     if (flag.value != "TEXT") return;
     std::vector<std::string> given = texts.several;
     if (texts.one) given.push_back(*texts.one);
     for (const std::string& text : given) {
+      if (flag.name == "--text" && text == "-") {
+        warn({translated("the text is \"-\" itself: for standard input write {1}",
+                         flag.name + " \"$(cat)\"")});
+      }
       if (!has_curly_quotes(text)) continue;
       warn({translated("quotes such as “ stay in the text, as shells know only \" and ': write {1}",
                        flag.name + " \"" + without_curly_quotes(text) + '"')});

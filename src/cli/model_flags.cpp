@@ -53,14 +53,8 @@ std::vector<std::int64_t> token_ids(const std::string& text) {
   return ids;
 }
 
-// Throws Error(usage) where the name of a file, or of standard input, stands for the text of a
-// flag.
+// Throws Error(usage) where the name of a file stands for the text of a flag.
 void refuse_file(const std::string& flag, const std::string& text) {
-  if (text == "-") {
-    throw Error(ErrorKind::usage,
-                translated("\"-\" is standard input, which {1} does not read", flag), flag,
-                translated("write {1}", flag + " \"$(cat)\""));
-  }
   std::error_code none;
   const bool at = text.starts_with('@');
   const std::filesystem::path path = at ? text.substr(1) : text;
