@@ -43,9 +43,10 @@ struct AttentionOptions {
   /// Type of the results: float32, float64, bfloat16 or float16. float64 is computed in double
   /// precision, and so is float32 unless the sizes make that slow.
   DType dtype = DType::float32;
-  /// What is rounded to a dtype of 16 bits: inputs, scores, weights and output, as under PyTorch's
-  /// autocast; or, as in fused kernels (Dao 2023, algorithm 1), inputs, output and the exponentials
-  /// that multiply the values, while scores, sums and the results' weights are float32.
+  /// Rounding of a dtype of 16 bits. False: of inputs, scores, weights and output, as under
+  /// PyTorch's autocast. True: of inputs, output and the exponentials that multiply the values, as
+  /// in fused kernels (Dao 2023, algorithm 1), while scores, sums and the results' weights are
+  /// float32.
   bool fused_rounding = false;
   std::optional<double> scale =
       {};  ///< multiplies the scores; default 1/√d_k for scaled dot products, else 1

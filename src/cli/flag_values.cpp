@@ -172,7 +172,7 @@ bool is_further(const Flag& flag, const std::vector<std::string>& words, std::si
   // The text that is patched may follow the other one.
   if (at >= words.size() || flag.name == "--patch") return false;
   if (goes_on(flag, words[at])) return true;
-  // Of many inputs this may be one more.
+  // A word beside many inputs may be one more input.
   return called.words.name != "INPUT…" && is_left_over(words, at, called);
 }
 

@@ -6,7 +6,7 @@ namespace attn::cli {
 namespace {
 
 constexpr ForeignFlags rows[]{
-    // What is drawn.
+    // Flags of what is drawn.
     {"--kind --type --plot-type", "plot",
      to_translate("name the kind without a flag: attn-cli plot heatmap FILE --out PICTURE")},
     {"--nrows", "--columns", to_translate("write --columns N: the rows follow from it")},

@@ -12,7 +12,7 @@
 namespace attn::cli {
 namespace {
 
-// What to write in place of a file and a part of it in one word, "w.npz:attn" or "w.npy[0,1]";
+// The cure for a file and a part of it in one word, "w.npz:attn" or "w.npy[0,1]";
 // empty for other words.
 std::string file_and_part(const Command& command, const std::string& word) {
   const auto takes = [&](const char* flag) {

@@ -6,7 +6,7 @@
 
 namespace attn::cli {
 
-/// What separates the names of a list: ", " in English.
+/// The separator of the names of a list: ", " in English.
 inline std::string name_separator() {
   return translated("{1}, {2}", "", "");
 }

@@ -23,7 +23,7 @@ bool is_among(std::string_view extension, std::string_view extensions) {
   return false;
 }
 
-// What to write in place of the name of a file for the folder that a command takes.
+// The cure for the name of a file in place of the folder that a command takes.
 std::string instead_of_file(const Command& command, const fs::path& out) {
   const std::string extension = out.extension().string();
   const fs::path stem = out.stem();  // without the .tar of .tar.gz

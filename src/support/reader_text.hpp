@@ -4,7 +4,7 @@
 
 namespace attn {
 
-/// What separates the names of a list: ", " in English.
+/// The separator of the names of a list: ", " in English.
 std::string name_separator();
 
 /// The text in the language of speak(), of one that this thread has made within an InEnglish that
