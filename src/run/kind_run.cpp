@@ -29,6 +29,15 @@
 namespace attn {
 namespace {
 
+// Whether no blank comes before a token where words are pieces of WordPiece, as tokenizers' decoder
+// of that name clears blanks away.
+bool follows_closely(std::string_view token) {
+  constexpr std::string_view beginnings[]{".",  "?",  "!",  ",",   "n't",
+                                          "'m", "'s", "'ve", "'re"};
+  return std::ranges::any_of(
+      beginnings, [&](std::string_view beginning) { return token.starts_with(beginning); });
+}
+
 // The text that tokens spell: pieces after "##" continue a word, "▁" and "Ġ" begin one, and special
 // tokens such as [CLS] or <s> are left out.
 std::string put_together(const std::vector<std::string>& tokens) {
@@ -41,7 +50,7 @@ std::string put_together(const std::vector<std::string>& tokens) {
     const bool special = token.size() > 2 && ((token.front() == '[' && token.back() == ']') ||
                                               (token.front() == '<' && token.back() == '>'));
     if (special) continue;
-    bool begins = !marked;
+    bool begins = !marked && !follows_closely(token);
     if (token.starts_with("▁") || token.starts_with("Ġ")) {
       token.remove_prefix(token.starts_with("▁") ? std::string_view("▁").size()
                                                  : std::string_view("Ġ").size());

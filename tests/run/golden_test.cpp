@@ -119,6 +119,9 @@ TEST_CASE("the example of a text is cut into the pieces BERT would take") {
                                  "un", "##kind", ".", "[SEP]"});
   CHECK(report.recovered[1] ==
         "[CLS] he was very kind . [SEP] [PAD] [PAD] [PAD] [PAD] [PAD] [PAD]");
+  // As BertTokenizer.decode(ids, skip_special_tokens=True) prints them.
+  CHECK(report.recovered_texts ==
+        std::vector<std::string>{"he was unaffable, but not unkind.", "he was very kind."});
 }
 
 TEST_CASE("additive attention over equal keys averages the valid values, as its example says") {
