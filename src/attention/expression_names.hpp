@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,8 @@ namespace attn {
 std::string help_for_foreign_name(std::string_view name);
 /// Likewise for a function.
 std::string help_for_foreign_function(std::string_view name);
+/// The help where an operator or a value is expected at `at` and the text goes on as it would in
+/// Python or on paper: "s if j < i else 0", "j in [0, 1]", "s * 0,5", "|i - j|"; empty for others.
+std::string help_for_foreign_syntax(std::string_view text, std::size_t at);
 
 }  // namespace attn

@@ -140,14 +140,14 @@ class ExpressionParser {
         throw error(translated("a single \"=\" is not an operator"), at_,
                     translated("write == to compare"));
       }
-      const bool choice = text_.substr(at_, 2) == "if";
       if (c == '&' || c == '|') {
         throw error(translated("a single \"{1}\" is not an operator", std::string(1, c)), at_,
                     translated("write {1}", std::string(2, c)));
       }
-      throw error(translated("expected an operator, found {1}", found()), at_,
-                  choice ? translated("write {1}", choice_of_python())
-                         : translated("put an operator such as + or && between two values"));
+      const std::string help = help_for_foreign_syntax(text_, at_);
+      throw error(
+          translated("expected an operator, found {1}", found()), at_,
+          help.empty() ? translated("put an operator such as + or && between two values") : help);
     }
     expect(tree_.root_, use_ == ExpressionUse::where);
   }
@@ -156,17 +156,6 @@ class ExpressionParser {
   Error error(const std::string& problem, std::size_t at, const std::string& help) const {
     return input_error(problem + with_caret(text_, std::min(at, text_.size())), tree_.pointer_,
                        help);
-  }
-
-  // A choice as Python writes it, "s if i >= j else -inf", which goes on at "if", in our signs.
-  std::string choice_of_python() const {
-    constexpr std::string_view condition = "if ", other = " else ";
-    const std::string_view rest = std::string_view(text_).substr(at_);
-    const std::size_t end = rest.find(other);
-    if (!rest.starts_with(condition) || end == rest.npos) return "i > j ? s : 0";
-    const std::string value = text_.substr(0, text_.find_last_not_of(" \t", at_ - 1) + 1);
-    return std::string(rest.substr(condition.size(), end - condition.size())) + " ? " + value +
-           " : " + std::string(rest.substr(end + other.size()));
   }
 
   std::string wanted() const {
@@ -230,8 +219,12 @@ class ExpressionParser {
     throw error(
         translated("expected {1}, found {2}", sort_name(truth_wanted), sort_name(truth(node))),
         tree_.nodes_[node].at,
-        truth_wanted ? translated("compare the number, as in x > 0, for a truth")
-                     : translated("choose by the truth, as in truth ? 1 : 0, for a number"));
+        truth_wanted && std::ranges::all_of(text_, begins_name)
+            ? translated("compare the number, as in {1}, and put it in quotes: shells read > as "
+                         "the name of a file",
+                         "\"" + text_ + " > 0\"")
+        : truth_wanted ? translated("compare the number, as in x > 0, for a truth")
+                       : translated("choose by the truth, as in truth ? 1 : 0, for a number"));
   }
 
   std::size_t choice() {
@@ -292,15 +285,30 @@ class ExpressionParser {
     return nullptr;
   }
 
+  // Throws for a comparison that goes on with another one at `at`, "0 <= i - j < 2".
+  [[noreturn]] void refuse_chain(std::size_t left, std::size_t middle, std::size_t at) const {
+    const auto part = [&](std::size_t from, std::size_t to) {
+      std::string_view text = std::string_view(text_).substr(from, to - from);
+      text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+      return std::string(text.substr(0, text.find_last_not_of(" \t") + 1));
+    };
+    const std::size_t end = std::min(text_.find_first_of("&|?:)", at), text_.size());
+    throw error(translated("comparisons do not go on with another one"), at,
+                translated("write {1}", part(tree_.nodes_[left].at, at) + " && " +
+                                            part(middle, at) + " " + part(at, end)));
+  }
+
   std::size_t binary(int least) {
     std::size_t left = least <= comparison ? negation(least) : unary();
     bool compared = false;
+    std::size_t middle = 0;  // where the right side of the last comparison begins
     while (true) {
       const std::size_t at = at_;
       const Binary* const row = next_binary();
       if (row == nullptr || row->strength < least) return left;
-      if (compared && row->strength == comparison) expect(left, false);
+      if (compared && row->strength == comparison) refuse_chain(left, middle, at);
       take(row->sign);
+      middle = at_;
       count(at);
       const std::size_t right = binary(row->strength + 1);
       if (row->of_truths) {
@@ -381,8 +389,11 @@ class ExpressionParser {
     if (at_ > 0 && at_ < text_.size() && text_[at_] == '*' && text_[at_ - 1] == '*') {
       throw error(translated("\"**\" is not an operator"), at_, translated("write ^ for a power"));
     }
+    const std::string help = help_for_foreign_syntax(text_, at_);
     throw error(translated("expected a value, found {1}", found()), at_,
-                translated("give a number, a name, a function or an expression in parentheses"));
+                help.empty() ? translated("give a number, a name, a function or an expression in "
+                                          "parentheses")
+                             : help);
   }
 
   std::size_t number() {
@@ -473,7 +484,8 @@ class ExpressionParser {
     if (name == "inf") return constant(std::numeric_limits<double>::infinity());
     if (name == "q" || name == "k") {
       throw error(translated("\"{1}\" is a row, not a number", name), at,
-                  translated("write dot(q, k), norm(q), norm(k) or distance(q, k)"));
+                  translated("write dot(q, k), norm(q), norm(k) or distance(q, k); positions are i "
+                             "of the query and j of the key"));
     }
     if (find_function(name) != nullptr ||
         std::ranges::count(row_functions, std::string_view(name)) > 0) {

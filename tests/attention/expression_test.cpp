@@ -106,13 +106,31 @@ TEST_CASE("a wrong expression is shown with a caret below the place") {
   CHECK(
       error_of_expression("i - j", ExpressionUse::where).find("expected a truth, found a number") ==
       0);
-  CHECK(error_of_expression("0 < i < 3", ExpressionUse::where)
-            .find("expected a number, found a truth") == 0);
+  CHECK(error_of_expression("0 <= i - j < 2 && i > 1", ExpressionUse::where) ==
+        "comparisons do not go on with another one\n    0 <= i - j < 2 && i > 1\n               ^\n"
+        "  where: /score\n  help:  write 0 <= i - j && i - j < 2");
+  CHECK(error_of_expression("j", ExpressionUse::where) ==
+        "expected a truth, found a number\n    j\n    ^\n  where: /score\n  help:  compare the "
+        "number, as in \"j > 0\", and put it in quotes: shells read > as the name of a file");
   CHECK(error_of_expression("clamp(s, 1)").find("clamp has 2 arguments, not 3") == 0);
   CHECK(error_of_expression("s = 1").find("a single \"=\" is not an operator") == 0);
   CHECK(error_of_expression("s * p").find("\"p\", the weight, is known in \"weight\" alone") == 0);
   CHECK(error_of_expression(std::string(600, '(')).find("the expression has more than 512 parts") ==
         0);
+}
+
+TEST_CASE("signs of Python and of paper get their meaning in an expression") {
+  const auto help = [](const std::string& text, ExpressionUse use = ExpressionUse::score) {
+    const std::string whole = error_of_expression(text, use);
+    return whole.substr(whole.find("help:  ") + 7);
+  };
+  CHECK(help("s - 0.1 * |i - j|") == "write abs(i - j)");
+  CHECK(help("s * 0,5") == "write 0.5");
+  CHECK(help("j in [0, 2]", ExpressionUse::where) == "write j == 0 || j == 2");
+  CHECK(help("s + 1 if i >= j else -inf") == "write i >= j ? s + 1 : -inf");
+  CHECK(help("k <= q", ExpressionUse::where) ==
+        "write dot(q, k), norm(q), norm(k) or distance(q, k); positions are i of the query and j of "
+        "the key");
 }
 
 TEST_CASE("drawn texts are read or refused with an error") {
