@@ -261,6 +261,11 @@ std::optional<Error> option_without_effect(const PlotRequest& request) {
                  translated("{1} has no effect: a PNG has pixels in place of letters", field),
                  translated("leave it out, or draw an SVG or a PDF"));
   }
+  if (const char* const field = "FigureOptions::background";
+      figure.style == PlotStyle::matplotlib && figure.background != Background::white) {
+    return error(field, translated("{1} has no effect: the tutorials' own style is white", field),
+                 translated("leave it out, or {1}", "FigureOptions::style"));
+  }
   if (annotation.when == Annotate::off && (annotation.format || annotation.color)) {
     const char* const field =
         annotation.format ? "AnnotationOptions::format" : "AnnotationOptions::color";

@@ -345,8 +345,17 @@ void add_choice_warnings(const DrawnMap& drawn, const Drawing& drawing, const Pi
         translated("PlotOptions::top {1} leaves nothing out: there are {2}", *top,
                    translated_count(map.numbers.shape().back(), "{1} key", "{1} keys")));
   }
+  const std::string_view tensor = map.tensor;
+  if (kind.info.kind == PlotKind::positions && tensor.substr(tensor.rfind('.') + 1) == "weights") {
+    warnings.push_back(
+        translated("\"{1}\" has weights of an attention, which are no encoding of positions: draw "
+                   "them as a heatmap",
+                   map.tensor));
+  }
   const bool at_least = drawing.options.threshold > 0;
-  if (at_least || drawing.choice.selection.renormalize) {
+  const ColorRange& range = drawing.options.colors.range;
+  const bool given = range.scope == ColorRange::Scope::given;
+  if (at_least || given || drawing.choice.selection.renormalize) {
     const Tensor numbers = map.numbers.converted(DType::float64);
     const auto [least, most] = std::ranges::minmax(numbers.values<double>());
     if (at_least && drawing.options.threshold > std::max(most, -least)) {
@@ -354,6 +363,14 @@ void add_choice_warnings(const DrawnMap& drawn, const Drawing& drawing, const Pi
           translated("no weight reaches PlotOptions::threshold {1}: the largest is "
                      "{2}",
                      plot::short_number(drawing.options.threshold), plot::short_number(most)));
+    }
+    // Colours of a twentieth of the range look the same.
+    const double alike = (range.high - range.low) / 20;
+    if (given && (most < range.low + alike || least > range.high - alike)) {
+      warnings.push_back(translated(
+          "ColorOptions::range {1} leaves one colour to all values, which are {2} to {3}",
+          plot::short_number(range.low) + "," + plot::short_number(range.high),
+          plot::short_number(least), plot::short_number(most)));
     }
     if (drawing.choice.selection.renormalize && least < 0) {
       warnings.push_back(
