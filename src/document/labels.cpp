@@ -63,7 +63,10 @@ void check_count(std::size_t count, std::size_t length, std::string_view axis,
       translated("{1} for {2} and {3}", translated_count(count, "{1} label", "{1} labels"),
                  translated_count(queries, "{1} query", "{1} queries"),
                  translated_count(keys, "{1} key", "{1} keys")),
-      pointer, translated("give one label for each of them"));
+      pointer,
+      count == 1 && pointer.empty()
+          ? translated("give one label for each of them, each on a line of its own")
+          : translated("give one label for each of them"));
 }
 
 std::vector<std::string> read_list(const JsonValue& value, const std::string& pointer,

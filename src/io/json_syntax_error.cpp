@@ -17,6 +17,9 @@ namespace {
 constexpr std::string_view white_space = " \t\r\n";
 constexpr const char* help_quotes =
     to_translate("strings and keys are written in straight double quotes");
+constexpr const char* help_shell = to_translate(
+    "strings and keys are written in straight double quotes, which a shell takes away "
+    "unless the whole text stands in single quotes");
 constexpr const char* help_backslash = to_translate("write a backslash itself as \\\\");
 constexpr const char* help_utf8 = to_translate("save the text as UTF-8");
 
@@ -298,10 +301,15 @@ class Search {
              c == '}' || c == ']' ? translated("remove it, or add the bracket that it closes")
              : c == '{'           ? translated("give one document at a time, or one per line of a "
                                                          ".jsonl file to attn-cli batch")
-                                  : translated("one text holds one value"));
+             : is_json_digit(c) || c == '-' || c == '['
+                 ? translated("one text holds one value: put all of them into one list")
+                 : translated("one text holds one value"));
     }
     if (expected == Expected::key || expected == Expected::key_or_end) {
-      refuse(translated("a key"), help.empty() ? translated(help_quotes) : help);
+      const bool shell = !word_.empty() && text_.find_first_of("\"'") == text_.npos;
+      refuse(translated("a key"), shell          ? translated(help_shell)
+                                  : help.empty() ? translated(help_quotes)
+                                                 : help);
     }
     if (!word_.empty() && !is_value_)
       fail(translated("{1} is not a JSON value", found()), begin_, help);
