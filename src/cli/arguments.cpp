@@ -43,7 +43,12 @@ bool is_flag(const std::string& word) {
       const bool text = std::ranges::count(names, "--text") > 0;
       throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", word), command,
                   text ? translated("give a text with {1}", "--text \"" + word + "\"")
-                  : command == "attn-cli list" ? translated("leave it out: the list has all names")
+                  : command == "attn-cli list"
+                      ? translated("leave it out: the list is one; fc-list : family names fonts")
+                  : command == "attn-cli schema" && !is_file(word)
+                      ? translated("leave it out: the schema has all kinds; attn-cli example {1} "
+                                   "prints a document of one",
+                                   word)
                   : command == "attn-cli schema"
                       ? translated("write {1}", "attn-cli validate " + word)
                   : command == "attn-cli bench"
@@ -52,7 +57,12 @@ bool is_flag(const std::string& word) {
     }
     constexpr std::pair<std::string_view, const char*> others[]{
         {"merge", to_translate("write attn-cli batch --merge DIR")},
-        {"download", to_translate("write hf download NAME, and give NAME to --model")}};
+        {"download", to_translate("write hf download NAME, and give NAME to --model")},
+        {"masks", to_translate("attn-cli list names what masks are made of")},
+        {"convert", to_translate("write attn-cli run DOCUMENT --tensors npz, or safetensors, npy, "
+                                 "csv")},
+        {"export", to_translate("write attn-cli run DOCUMENT --tensors npz, or safetensors, npy, "
+                                "csv")}};
     for (const auto& [name, help] : others) {
       if (word == name)
         throw Error(ErrorKind::usage, translated("unknown command \"{1}\"", word), "",
@@ -280,7 +290,10 @@ class GivenCommand {
           ErrorKind::usage,
           translated("{1} has no effect without {2}", flag.name, alternatives(others)), flag.name,
           flag.name == "--color" ? translated("write {1}, or add {2}", "--no-color", flag.needs[0])
-                                 : translated("add {1}, or leave it out", flag.needs[0]));
+          : flag.needs[0] == "--why" && !is_given("--model")
+              ? translated("leave it out: it is of {1}, which splits a score of a model; {2}",
+                           "--why", flag.name == "--csv" ? "--json" : "--full")
+              : translated("add {1}, or leave it out", flag.needs[0]));
     }
   }
 

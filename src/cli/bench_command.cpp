@@ -24,7 +24,7 @@ struct GivenToBench {
 };
 
 void set_shape(const std::string& text, BenchRequest& request) {
-  const std::vector<std::string> sizes = comma_separated(text);
+  const std::vector<std::string> sizes = listed("--shape", text);
   if (sizes.size() != 5) {
     throw Error(
         ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--shape"), "--shape",

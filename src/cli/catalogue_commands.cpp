@@ -1,6 +1,8 @@
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "attn/catalogue.hpp"
@@ -15,12 +17,18 @@
 namespace attn::cli {
 namespace {
 
+constexpr const char* installed_examples = "share/attn-cli/examples";
+
 int print_example(const std::vector<std::string>& given) {
   if (given.size() != 1) {
     throw Error(
         ErrorKind::usage,
         given.empty() ? translated("no kind given") : translated("more than one kind given"),
-        "attn-cli example", translated("name one of the kinds that attn-cli list shows"));
+        "attn-cli example",
+        given.size() == 2 && given[1].ends_with(".json")
+            ? translated("it prints to standard output: write {1}",
+                         "attn-cli example " + given[0] + " > " + given[1])
+            : translated("name one of the kinds that attn-cli list shows"));
   }
   for (const ExampleTopic& topic : example_topics()) {
     if (topic.name != given[0]) continue;
@@ -29,12 +37,16 @@ int print_example(const std::vector<std::string>& given) {
   }
   std::vector<std::string_view> names = names_of(kinds());
   for (const ExampleTopic& topic : example_topics()) names.push_back(topic.name);
-  if (given[0].ends_with(".json")) {
+  const bool kind = find_kind(given[0]) != nullptr;
+  const std::string in_folder = kind ? "" : name_in_examples(given[0]);
+  if (!in_folder.empty() || given[0].ends_with(".json")) {
     throw Error(ErrorKind::usage, translated("there is no example \"{1}\"", given[0]),
                 "attn-cli example",
-                translated("{1} prints the folder of documents", "attn-cli example --folder"));
+                in_folder.empty()
+                    ? translated("{1} prints the folder of documents", "attn-cli example --folder")
+                    : translated("write {1}", "attn-cli run " + in_folder));
   }
-  if (find_kind(given[0]) == nullptr) {
+  if (!kind) {
     throw Error(ErrorKind::usage, translated("there is no example \"{1}\"", given[0]),
                 "attn-cli example", suggestion(given[0], names));
   }
@@ -44,7 +56,7 @@ int print_example(const std::vector<std::string>& given) {
 
 // Prints the folder of the examples that commands in the documentation use.
 int print_examples_folder() {
-  const std::filesystem::path folder = installed_file("share/attn-cli/examples");
+  const std::filesystem::path folder = installed_file(installed_examples);
   std::error_code none;
   if (!std::filesystem::is_directory(folder, none)) {
     throw Error(ErrorKind::file, translated("there is no folder \"{1}\"", folder.string()),
@@ -56,6 +68,14 @@ int print_examples_folder() {
 }
 
 }  // namespace
+
+std::string name_in_examples(const std::string& word) {
+  std::string name = std::filesystem::path(word).filename().string();
+  if (!name.ends_with(".json")) name += ".json";
+  std::error_code none;
+  const bool installed = std::filesystem::exists(installed_file(installed_examples) / name, none);
+  return installed ? "\"$(attn-cli example --folder)/" + name + '"' : "";
+}
 
 Command example_command() {
   const auto given = std::make_shared<std::vector<std::string>>();

@@ -76,6 +76,10 @@ void check_output(const Command& command, const Flag& flag, const std::string& t
 /// a compressed file.
 void check_inputs(const Command& command, const std::vector<std::string>& words);
 
+/// The document of the installed examples that a word means, "cross.json", as a shell names it;
+/// empty for other words.
+std::string name_in_examples(const std::string& word);
+
 /// Help for a flag that a command does not take, of those with `names`. `command`, "attn-cli run",
 /// is empty where none is given before the flag, and `after` the name of the one after it, or of
 /// one that may be meant.
@@ -99,6 +103,10 @@ std::string full_help(const Command& command, std::size_t columns);
 
 /// Lines that show how a command is called.
 std::span<const std::string_view> examples_of(std::string_view command);
+
+/// Names of the dozen flags that a command's users need, with spaces between; empty for a command
+/// without a help page.
+std::string_view common_flags(std::string_view command);
 
 /// Headings of the groups of flags, in English, in the order of FlagGroup.
 std::span<const char* const> group_headings();

@@ -350,7 +350,10 @@ std::vector<PlotKind> plots(const std::string& text, bool* page) {
     if (kind != plot_kinds().end() && std::ranges::count(known, name) == 0) {
       throw Error(ErrorKind::usage, translated("{1} does not draw {2}", "--plots", name), "--plots",
                   translated("draw it of a result: {1}",
-                             "attn-cli plot " + name + (name == "figure" ? " FILE" : " RESULT") +
+                             "attn-cli plot " + name +
+                                 (name == "figure"                               ? " FILE"
+                                  : name == "difference" || name == "comparison" ? " RESULT OTHER"
+                                                                                 : " RESULT") +
                                  " --out " + name + ".png"));
     }
     if (std::ranges::find(picture_formats(), name, &Named<PictureFormat>::name) !=

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,7 +20,8 @@ namespace {
 // The character between the values that a placeholder names: ',' of "N,N,…", 'x' of "WxH", '.' of
 // "LAYER.HEAD".
 char separator(const Flag& flag) {
-  if (flag.value == "SLICE") return ',';
+  if (flag.value == "SLICE" || flag.value == "RANGE") return ',';
+  if (flag.value == "NORM") return ':';
   for (const char between : {',', ':', 'x', '/', '.'}) {
     if (flag.value.find(between) != std::string::npos) return between;
   }
@@ -38,9 +39,16 @@ bool is_text(const Flag& flag) {
   return flag.value == "TEXT" || flag.name == "--font";
 }
 
+// Whether a word begins with a dash in place of the hyphens of a flag, as editors that correct what
+// is typed write it.
+bool begins_with_dash(const std::string& word) {
+  return word.starts_with("–") || word.starts_with("—") || word.starts_with("−");
+}
+
 // Whether a word after a flag's value looks like a further value, not like an input.
 bool goes_on(const Flag& flag, const std::string& word) {
-  if (word.empty() || word.starts_with('-') || is_file(word)) return false;
+  if (word.empty() || word.starts_with('-') || begins_with_dash(word) || is_file(word))
+    return false;
   const auto among = [&](const std::string& part) {
     return std::find(flag.words.begin(), flag.words.end(), part) != flag.words.end();
   };
@@ -158,7 +166,7 @@ bool has_inputs(const std::vector<std::string>& words, std::size_t at, const Com
 bool is_left_over(const std::vector<std::string>& words, std::size_t at, const Command& called) {
   const std::string& word = words[at];
   const bool known = std::ranges::count(called.words.known, word) > 0;
-  if (word.starts_with('-') || is_file(word) || known) return false;
+  if (word.starts_with('-') || begins_with_dash(word) || is_file(word) || known) return false;
   const std::string extension = std::filesystem::path(word).extension().string();
   const bool named = extension.size() > 1 && extension.find(' ') == std::string::npos;
   const bool spaced = word.find(' ') != std::string::npos;
@@ -204,7 +212,9 @@ void check_after_switch(const Flag& flag, const std::vector<std::string>& words,
     const bool off = next == "0" || std::ranges::count(untruths, next) > 0;
     const bool query = word == "-q" && is_digits(next) && takes("--query");
     refuse(query ? translated("write {1}", "--query " + next)
-                 : translated("leave out {1}", off ? word : '"' + next + '"'));
+           : off && word == "--causal"
+               ? translated("leave out {1}, and \"causal\" in the document's \"mask\"", word)
+               : translated("leave out {1}", off ? word : '"' + next + '"'));
   }
   if (is_output_of(word, next)) {
     refuse(translated("it prints to standard output: write {1}",
@@ -216,14 +226,25 @@ void check_after_switch(const Flag& flag, const std::vector<std::string>& words,
   }
 }
 
-// Throws Error(usage) for a word that begins with a dash in place of the hyphens of a flag, as
-// editors that correct what is typed write it.
+// Throws Error(usage) for a word of blanks, or one that begins with them before a flag, as a
+// backslash that is not the last character of its line leaves it.
+void check_blanks(const std::string& word, const Command& called) {
+  const std::size_t start = word.find_first_not_of(" \t\n");
+  const bool flag = start != 0 && start != word.npos && word.substr(start).starts_with("--");
+  if (word.empty() || (start != word.npos && !flag)) return;
+  throw Error(ErrorKind::usage, translated("\"{1}\" is a word of its own", word),
+              "attn-cli " + called.name,
+              translated("let each backslash be the last character of its line, and leave it out "
+                         "within one"));
+}
+
+// Throws Error(usage) for a word with a dash in place of the hyphens of a flag.
 void check_dash(const std::string& word, const Command& called) {
-  for (const std::string_view dash : {"–", "—", "−"}) {
-    if (!word.starts_with(dash) || is_file(word)) continue;
-    const std::size_t start = std::min(word.find_first_not_of('-', dash.size()), word.size());
+  constexpr std::size_t of_dash = 3;  // bytes
+  if (begins_with_dash(word) && !is_file(word)) {
+    const std::size_t start = std::min(word.find_first_not_of('-', of_dash), word.size());
     const std::string name = "--" + word.substr(start, word.find('=') - start);
-    if (std::ranges::find(called.flags, name, &Flag::name) == called.flags.end()) continue;
+    if (std::ranges::find(called.flags, name, &Flag::name) == called.flags.end()) return;
     throw Error(ErrorKind::usage, translated("\"{1}\" begins with a dash, not with a hyphen", word),
                 "attn-cli " + called.name, translated("write {1}", name));
   }
@@ -309,10 +330,11 @@ void check_values(const std::vector<std::string>& words, const Command& called) 
       return word == flag.name || (word.size() == 2 && short_name(flag.name) == word);
     });
   };
-  std::set<std::string> given;
+  std::map<std::string, std::string> given;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const std::string name = word.substr(0, word.find('='));
+    check_blanks(word, called);
     check_dash(word, called);
     if (name.size() > 2 && name[0] == '-' && name[1] != '-' && find("-" + name) != flags.end()) {
       throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", name), command,
@@ -337,10 +359,15 @@ void check_values(const std::vector<std::string>& words, const Command& called) 
     const auto flag = find(word);
     if (flag == flags.end()) continue;
     const bool last = i + 1 == words.size();
-    if (!flag->value.empty() && !flag->repeats && !given.insert(flag->name).second) {
-      throw Error(ErrorKind::usage, translated("{1} is given twice", flag->name), command,
-                  separator(*flag) == ',' ? translated("write {1}", flag->name + " " + flag->value)
-                                          : translated("leave one of them out"));
+    if (!flag->value.empty() && !flag->repeats) {
+      const auto [first, is_first] = given.emplace(flag->name, last ? "" : words[i + 1]);
+      if (!is_first) {
+        throw Error(
+            ErrorKind::usage, translated("{1} is given twice", flag->name), command,
+            separator(*flag) == ',' && !last
+                ? translated("write {1}", flag->name + " " + first->second + "," + words[i + 1])
+                : translated("leave one of them out"));
+      }
     }
     if (!last && words[i + 1] == "=") {
       const std::string value = i + 2 < words.size() ? words[i + 2] : flag->value;

@@ -16,6 +16,11 @@ Error wrong_value(const std::string& flag, const std::string& text, const std::s
           translated("give {1}", expected)};
 }
 
+Error unset(const std::string& flag, const std::string& text) {
+  return {ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+          translated("give a value: a variable of the shell may be unset")};
+}
+
 Error below_zero(const std::string& flag, std::int64_t number) {
   return {ErrorKind::usage, translated("{1} counts from 0: {2} is below", flag, number), flag,
           translated("give its number from 0")};
@@ -30,6 +35,11 @@ std::size_t whole_number(const std::string& flag, const std::string& text, std::
   // Whole numbers of documents are int64.
   const bool too_large = parse_number(text, number) && !std::in_range<std::int64_t>(number);
   if (parse_number(text, number) && number >= least && !too_large) return number;
+  if (text.empty()) throw unset(flag, text);
+  if (flag == "--jobs" || flag == "--threads") {
+    throw wrong_value(flag, text,
+                      translated("a whole number of at least 1, or leave it out for all cores"));
+  }
   throw wrong_value(flag, text,
                     too_large ? translated("a whole number of at least {1} and below 2^63", least)
                               : translated("a whole number of at least {1}", least));
@@ -69,6 +79,7 @@ namespace {
 std::string meant_number(std::string text) {
   std::ranges::replace(text, ',', '.');
   double share = 0;
+  if (text.starts_with("10^")) text.replace(0, 3, "1e");
   constexpr double percent = 100;
   const bool in_percent = text.ends_with('%');
   if (in_percent && parse_number(text.substr(0, text.size() - 1), share)) {
@@ -253,6 +264,8 @@ std::string meant_choice(const std::string& flag, const std::string& text,
     return translated("it is of pictures, {1}; attn-cli run --tensors csv writes numbers",
                       alternatives(names));
   }
+  if (flag == "--style" && (text == "dark" || text == "transparent" || text == "white"))
+    return translated("write {1}", "--background " + text);
   if (flag == "--as" && (text == "ascii" || text == "plain" || text == "text"))
     return translated("write {1}", "--color never");
   return "";

@@ -43,6 +43,9 @@ std::size_t choice(const std::string& flag, const std::string& text,
 /// The error of a text that the flag does not take, with the help "give …".
 Error wrong_value(const std::string& flag, const std::string& text, const std::string& expected);
 
+/// The error of a value that a variable of the shell has left empty.
+Error unset(const std::string& flag, const std::string& text);
+
 /// The error of a place that is counted from the end where it cannot be.
 Error below_zero(const std::string& flag, std::int64_t number);
 

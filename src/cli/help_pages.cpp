@@ -208,6 +208,10 @@ std::span<const std::string_view> examples_of(std::string_view command) {
   return {lines.begin(), std::ranges::find(lines, std::string_view())};
 }
 
+std::string_view common_flags(std::string_view command) {
+  return page_of(command).common;
+}
+
 std::span<const char* const> group_headings() {
   return headings;
 }

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
+#include "attn/spec.hpp"
 
 #include "cli/commands.hpp"
 
@@ -29,6 +30,35 @@ std::string file_and_part(const Command& command, const std::string& word) {
   return "";
 }
 
+// The cure for a word that is no file at `at` and may be meant as something else; empty for others.
+std::string meant_word(const Command& command, const std::vector<std::string>& words,
+                       std::size_t at) {
+  const auto takes = [&](const char* flag) {
+    return std::ranges::find(command.flags, flag, &Flag::name) != command.flags.end();
+  };
+  const std::string& word = words[at];
+  const std::string call = "attn-cli " + command.name;
+  const bool plain = word.find_first_of("./*?{[\"") == word.npos;
+  if (has_curly_quotes(word) && is_file(without_curly_quotes(word)))
+    return translated("write {1}", without_curly_quotes(word));
+  if (word.find_first_of("*?") != word.npos && !takes("--files-from") && !takes("--attention"))
+    return translated("write it without quotes: the shell opens patterns");
+  if (takes("--axes") && at > 0 && plain) {
+    if (std::ranges::count(command.words.known, word) > 0)
+      return translated("draw one kind at a time: {1}", call + " " + word + " …");
+    if (is_file(words[at - 1])) return translated("write {1}", "--name " + word);
+  }
+  if (!takes("--attention")) return "";
+  if (plain && find_kind(word) != nullptr) {
+    return translated("write {1}", "attn-cli example " + word + " | " + call + " -");
+  }
+  if (plain && takes("--text") && word.find(' ') != word.npos)
+    return translated("give a text with {1}", "--model DIR --text \"" + word + '"');
+  if (const std::string example = name_in_examples(word); !example.empty())
+    return translated("write {1}", call + " " + example);
+  return "";
+}
+
 }  // namespace
 
 void check_inputs(const Command& command, const std::vector<std::string>& words) {
@@ -36,7 +66,8 @@ void check_inputs(const Command& command, const std::vector<std::string>& words)
   const std::string call = "attn-cli " + command.name + (kind ? " " + words[0] : std::string());
   const bool of_batch =
       std::ranges::find(command.flags, "--files-from", &Flag::name) != command.flags.end();
-  for (const std::string& word : words) {
+  for (std::size_t i = kind ? 1 : 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
     const auto refuse = [&](const std::string& problem, const std::string& help) {
       throw Error(ErrorKind::usage, problem, call, help);
     };
@@ -53,6 +84,8 @@ void check_inputs(const Command& command, const std::vector<std::string>& words)
     }
     if (const std::string meant = file_and_part(command, word); !meant.empty())
       refuse(translated("there is no file \"{1}\"", word), translated("write {1}", meant));
+    if (const std::string help = meant_word(command, words, i); !help.empty() && !is_file(word))
+      refuse(translated("there is no file \"{1}\"", word), help);
     if (of_batch && word.starts_with('@') && is_file(word.substr(1))) {
       refuse(translated("there is no file \"{1}\"", word),
              translated("write {1}", "--files-from " + word.substr(1)));

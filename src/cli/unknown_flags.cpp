@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cctype>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,21 +47,33 @@ std::string advice_of_output(const std::string& flag, const std::string& command
   return translated("it prints to standard output: write {1}", command + " … > FILE");
 }
 
-// "attn-cli list takes --json, --lang", of a command with few flags; empty for others.
-std::string few_flags(const std::string& command, const std::vector<Command>& all) {
-  constexpr std::size_t few = 6;
+bool is_listed(const Flag& flag) {
+  return !flag.hidden && flag.name != "--help";
+}
+
+bool has_few_flags(const Command& command) {
+  constexpr std::ptrdiff_t few = 6;
+  return std::ranges::count_if(command.flags, is_listed) <= few;
+}
+
+// "attn-cli list takes --json, --lang": all flags of a command with few, and of others those that
+// its users need most.
+std::string flags_taken(const std::string& command, const std::vector<Command>& all) {
   for (const Command& one : all) {
     if ("attn-cli " + one.name != command) continue;
-    std::string names;
-    std::size_t count = 0;
-    for (const Flag& flag : one.flags) {
-      if (flag.hidden || flag.name == "--help") continue;
-      names += (names.empty() ? "" : name_separator()) + flag.name;
-      ++count;
+    if (has_few_flags(one)) {
+      std::string names;
+      for (const Flag& flag : one.flags) {
+        if (is_listed(flag)) names += (names.empty() ? "" : name_separator()) + flag.name;
+      }
+      return translated("{1} takes {2}", command, names);
     }
-    return count <= few ? translated("{1} takes {2}", command, names) : "";
+    std::string common(common_flags(one.name));
+    for (std::size_t at = 0; (at = common.find(' ', at)) != std::string::npos;)
+      common.replace(at, 1, name_separator());
+    return translated("{1} takes {2} and others: see {1} --help", command, common);
   }
-  return "";
+  return translated("see {1} --help", command);
 }
 
 // Help on switching a flag off: by the word "off" where it takes that, else by leaving it out.
@@ -96,33 +110,46 @@ std::string flag_of_value(const std::string& name, const std::string& command,
   return "";
 }
 
-// Up to three flags that have a word of another one, as "--annotate-color, --color-range" for
-// "--color-scheme"; empty if there is none.
-std::string flags_of_words(const std::string& flag, const std::vector<std::string_view>& names) {
-  constexpr std::size_t shortest = 4, most = 3;
-  const auto words_of = [](std::string_view name) {
-    std::vector<std::string> words(1);
-    for (const char c : name) {
-      if (c == '-' || c == '_') {
-        words.emplace_back();
-      } else {
-        words.back() += c;
-      }
+// Words of a text, without marks between them, in lower case.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!words.back().empty()) {
+      words.emplace_back();
     }
-    return words;
-  };
-  const std::vector<std::string> wanted = words_of(flag);
-  std::string alike;
-  std::size_t count = 0;
-  for (const std::string_view name : names) {
-    const std::vector<std::string> own = words_of(name);
-    const bool shared = std::ranges::any_of(wanted, [&](const std::string& word) {
-      return word.size() >= shortest && std::ranges::count(own, word) > 0;
-    });
-    if (!shared || ++count > most) continue;
-    alike += (alike.empty() ? "" : name_separator()) + std::string(name);
   }
-  return alike;
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+// Up to three flags that have a word of another one, as "--annotate-color, --color-range" for
+// "--color-scheme", or else that have it in what their help says; empty if there is none, or if so
+// many have it that it says nothing.
+std::string flags_of_words(const std::string& flag, const std::string& command,
+                           const std::vector<Command>& all) {
+  constexpr std::size_t shortest = 4, most = 3;
+  const std::vector<std::string> wanted = words_of(flag);
+  const auto of =
+      std::ranges::find(all, command, [](const Command& one) { return "attn-cli " + one.name; });
+  if (of == all.end() || has_few_flags(*of)) return "";
+  for (const bool in_help : {false, true}) {
+    std::string alike;
+    std::size_t count = 0;
+    for (const Flag& known : of->flags) {
+      if (known.hidden) continue;
+      const std::vector<std::string> own = words_of(in_help ? known.help : known.name);
+      const bool shared = std::ranges::any_of(wanted, [&](const std::string& word) {
+        return word.size() >= shortest &&
+               (std::ranges::count(own, word) > 0 || std::ranges::count(own, word + "s") > 0);
+      });
+      if (!shared || (++count > most && !in_help)) continue;
+      alike += (alike.empty() ? "" : name_separator()) + known.name;
+    }
+    if (!alike.empty() && (!in_help || count <= most)) return alike;
+  }
+  return "";
 }
 
 }  // namespace
@@ -185,10 +212,9 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
     if (flag == "--" + one.name)
       return translated("it is a command: see {1} --help", "attn-cli " + one.name);
   }
-  if (std::string few = few_flags(place, all); !few.empty()) return few;
-  const std::string alike = flags_of_words(flag, names);
+  const std::string alike = flags_of_words(flag, place, all);
   if (!alike.empty()) return translated("nearest flags: {2}; see {1} --help", place, alike);
-  return translated("see {1} --help", place);
+  return flags_taken(place, all);
 }
 
 }  // namespace attn::cli

@@ -198,3 +198,44 @@ TEST_CASE("a folder that is missing among many inputs is not taken for a flag's 
             .errors.find("attn-cli: more: cannot open \"more\": No such file or directory\n") !=
         std::string::npos);
 }
+
+TEST_CASE("a word that is no file is called what it may be") {
+  const TemporaryFolder folder;
+  folder.write("d.json", one_document);
+  folder.write("w.json", R"({"weights":[[1,0],[0.5,0.5]]})");
+  const auto no_file = [&](std::vector<std::string> words, const std::string& word,
+                           const std::string& where, const std::string& help) {
+    CAPTURE(word);
+    CHECK(refused_with(2, words, folder.path()) ==
+          answer_of("there is no file \"" + word + "\"", where, help));
+  };
+  no_file({"run", "multi_head"}, "multi_head", "attn-cli run",
+          "write attn-cli example multi_head | attn-cli run -");
+  no_file({"run", "“d.json”"}, "“d.json”", "attn-cli run", "write d.json");
+  no_file({"run", "The cat sat"}, "The cat sat", "attn-cli run",
+          "give a text with --model DIR --text \"The cat sat\"");
+  no_file({"show", "w.json", "output"}, "output", "attn-cli show", "write --name output");
+  no_file({"plot", "heatmap", "grid", "w.json", "--out", "x.png"}, "grid", "attn-cli plot heatmap",
+          "draw one kind at a time: attn-cli plot grid …");
+  no_file({"plot", "heatmap", "*.npy", "--out", "x.png"}, "*.npy", "attn-cli plot heatmap",
+          "write it without quotes: the shell opens patterns");
+}
+
+TEST_CASE("a backslash within a line and dashes after a value are named") {
+  const TemporaryFolder folder;
+  folder.write("d.json", one_document);
+  folder.write("w.json", R"({"weights":[[1,0],[0.5,0.5]]})");
+  CHECK(refused_with(2, {"run", "d.json", " --plots", "none"}, folder.path()) ==
+        answer_of("\" --plots\" is a word of its own", "attn-cli run",
+                  "let each backslash be the last character of its line, and leave it out within "
+                  "one"));
+  CHECK(refused_with(2, {"plot", "heatmap", "w.json", "--out", "x.png", "—dpi", "100"},
+                     folder.path()) == answer_of("\"—dpi\" begins with a dash, not with a hyphen",
+                                                 "attn-cli plot", "write --dpi"));
+  CHECK(refused_with(2, {"plot", "heatmap", "w.json", "--color-range", "0", "1"}, folder.path()) ==
+        answer_of("--color-range takes one value: \"1\" is left over", "attn-cli plot",
+                  "write --color-range 0,1"));
+  CHECK(refused_with(2, {"plot", "heatmap", "w.json", "--norm", "power", "0.5"}, folder.path()) ==
+        answer_of("--norm takes one value: \"0.5\" is left over", "attn-cli plot",
+                  "write --norm power:0.5"));
+}

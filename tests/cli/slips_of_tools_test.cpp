@@ -181,7 +181,8 @@ TEST_CASE("flags of shells and of other programs get their cure") {
              "leave it out: --resume reads summary.jsonl; a model goes to --model DIR");
   check_flag("batch", "--status", "summary.jsonl has the status of each document");
   check_flag("batch", "--color", "write --no-color for none; the terminal decides else");
-  check_flag("batch", "--num-shards", "write --shard 1/4, the part and the number of parts");
+  check_flag("batch", "--num-shards",
+             "write --shard 0/4: which part, counted from 0, and the number of parts");
   check_flag("batch", "--list-failed", "write jq -c 'select(.status != 0)' summary.jsonl");
   check_flag("batch", "--version", "write attn-cli --version");
   check_flag("completion", "--shell", "write attn-cli completion bash, zsh or fish");
@@ -226,9 +227,9 @@ TEST_CASE("flags of shells and of other programs get their cure") {
   check_flag("run", "--set", "write the flag itself, such as --scale 2, or change the document");
   CHECK(refused_with(2, {"-v"}) ==
         told_of("unknown flag \"-v\"", "attn-cli", "attn-cli -V prints the version"));
-  CHECK(refused_with(2, {"list", "cmaps"}) == told_of("unexpected argument \"cmaps\"",
-                                                      "attn-cli list",
-                                                      "leave it out: the list has all names"));
+  CHECK(refused_with(2, {"list", "cmaps"}) ==
+        told_of("unexpected argument \"cmaps\"", "attn-cli list",
+                "leave it out: the list is one; fc-list : family names fonts"));
 }
 
 TEST_CASE("values in other words or forms get the one that is meant") {
@@ -391,4 +392,51 @@ TEST_CASE("tensors that differ by the order of heads and positions get the layou
   CHECK(outcome.output.find("\n  output: the shapes are [1,3,2,1] and [1,2,3,1]; if the first is "
                             "[B,L,H,D], write --layout BLHD, and if the second is, --layout-b "
                             "BLHD\n") != std::string::npos);
+}
+
+TEST_CASE("short flags and flags of shells get those of the command") {
+  check_flag("plot", "-c", "write --cmap NAME");
+  check_flag("plot", "-n", "write --name NAME");
+  check_flag("plot", "-t", "write --title TEXT");
+  check_flag("plot", "--gamma", "write --norm power:0.5");
+  check_flag("plot", "--frames", "write --queries A:B: a frame is a query");
+  check_flag("batch", "-n", "write --jobs N");
+  check_flag("batch", "--cpus-per-task", "write --jobs N");
+  check_flag("batch", "--world-size",
+             "write --shard 0/4: which part, counted from 0, and the number of parts");
+  check_flag("run", "-f",
+             "leave it out: files of an earlier result are replaced, and inputs are named without "
+             "a flag");
+  check_flag("run", "--temperature",
+             "write --score \"s / 0.7\" for a softmax at a temperature; of tokens that are "
+             "generated the likeliest is taken");
+  check_flag("run", "--no-causal", "leave out --causal, and \"causal\" in the document's \"mask\"");
+  check_flag("compare", "--verbose",
+             "leave it out: each tensor that differs is reported; --json has all numbers");
+  check_flag("show", "--list", "write --name '?': the error names all tensors of the file");
+  check_flag("view", "--compare", "write --against RESULT");
+  check_flag("view", "--dark", "leave it out: a page is light or dark as the browser is");
+  check_flag("example", "--kind", "name the kind without a flag: attn-cli example self");
+}
+
+TEST_CASE("a flag that nobody knows gets those that share a word, or the command's own") {
+  // By the words of names, then of descriptions.
+  check_flag("plot", "--axes-count", "nearest flags: --axes; see attn-cli plot --help");
+  check_flag("show", "--hatch",
+             "attn-cli show takes --name, --axes, --layers, --head, --sample, --labels, --width, "
+             "--color, --as, --cmap, --json and others: see attn-cli show --help");
+}
+
+TEST_CASE("values in the words of other tools get what a flag takes") {
+  check_value({"plot", "heatmap", "x"}, "--style", "dark", "write --background dark");
+  check_value({"compare", "a", "b"}, "--rtol", "10^-4", "write --rtol 1e-4");
+  check_value({"batch", "x"}, "--jobs", "auto",
+              "give a whole number of at least 1, or leave it out for all cores");
+  check_value({"batch", "x"}, "--jobs", "", "give a value: a variable of the shell may be unset");
+  check_value({"bench"}, "--shape", "(1,2,64,64,16)", "write --shape 1,2,64,64,16");
+  CHECK(refused_with(2, {"run", "x", "--plots", "difference"}) ==
+        told_of("--plots does not draw difference", "--plots",
+                "draw it of a result: attn-cli plot difference RESULT OTHER --out difference.png"));
+  CHECK(refused_with(2, {"run", "x", "--plots", "heatmap", "--plots", "grid"}) ==
+        told_of("--plots is given twice", "attn-cli run", "write --plots heatmap,grid"));
 }

@@ -341,7 +341,9 @@ TEST_CASE("flags of training, sampling and files that a command does not have ge
       {{"run", "d.json", "--batch-size", "4"},
        unknown("run", "--batch-size", "leave it out: all samples are computed together")},
       {{"run", "d.json", "--temperature", "0.7"},
-       unknown("run", "--temperature", "leave it out: the likeliest token is taken each time")},
+       unknown("run", "--temperature",
+               "write --score \"s / 0.7\" for a softmax at a temperature; of tokens that are "
+               "generated the likeliest is taken")},
       {{"run", "d.json", "-j", "4"}, unknown("run", "-j", "write --threads N")},
       {{"batch", "d.json", "-j", "4"}, unknown("batch", "-j", "write --jobs N")},
       {{"show", "d.json", "--out", "x.png"},
