@@ -32,8 +32,7 @@ namespace {
 // Whether no blank comes before a token where words are pieces of WordPiece, as tokenizers' decoder
 // of that name clears blanks away.
 bool follows_closely(std::string_view token) {
-  constexpr std::string_view beginnings[]{".",  "?",  "!",  ",",   "n't",
-                                          "'m", "'s", "'ve", "'re"};
+  constexpr std::string_view beginnings[]{".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
   return std::ranges::any_of(
       beginnings, [&](std::string_view beginning) { return token.starts_with(beginning); });
 }
@@ -62,6 +61,19 @@ std::string put_together(const std::vector<std::string>& tokens) {
     if (begins && !text.empty()) text += ' ';
     text += token;
   }
+  return text;
+}
+
+// Steps of scores and weights beside scale, mask and softmax, "softcap 50; …"; empty without any.
+std::string other_steps(const AttentionOptions& options, bool first) {
+  std::string text;
+  const auto add = [&](const std::string& step) {
+    text += (text.empty() ? "" : translated("; ")) + step;
+  };
+  if (options.softcap) add(translated("softcap {1}", number_text(*options.softcap)));
+  if (first && options.sinks)
+    add(translated("a sink per head takes a share of each row, whose weights sum to less than 1"));
+  if (options.fused_rounding) add(translated("rounded as fused kernels round"));
   return text;
 }
 
@@ -420,6 +432,7 @@ void KindRun::take(AttentionMap map, std::size_t at) {
   reported.name = drawn.map.tensor;
   const ModelRequest* const model = model_of(plan_);
   reported.mask = mask_text(attention.mask, model != nullptr && model->folder->architecture.vision);
+  reported.other_steps = other_steps(plan_.attention_options(), !attention.name.is_cross());
   reported.query_labels = Labels::of_sample(attention.labels.query, options_.sample);
   reported.queries = attention.geometry.queries;
   reported.keys = attention.geometry.keys;

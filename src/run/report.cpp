@@ -426,6 +426,8 @@ std::string text_of(const RunReport& report, std::size_t width) {
       if (weights.cells > 0) text += translated("; ") + share_hidden(weights);
       text += "\n";
     }
+    if (!weights.other_steps.empty())
+      text += "\n" + translated("Scores: {1}", weights.other_steps) + "\n";
   }
   if (report.output && !report.model) text += output_table(report, width);
   if (const std::string others = others_of_map(report); !others.empty())

@@ -115,6 +115,20 @@ TEST_CASE("flags of pictures that change nothing of what is drawn are told") {
                  folder.path())
             .errors == warning + "--top 2 leaves nothing out: there are 2 keys\n" + warning +
                            "--dpi has no effect: an SVG or a PDF has lines in place of pixels\n");
+  CHECK(attn_cli({"plot", "heatmap", "r", "--style", "matplotlib", "--background", "dark", "--out",
+                  "x.png"},
+                 folder.path())
+            .errors ==
+        "attn-cli: --background has no effect: the tutorials' own style is white\n"
+        "  where: --background\n  help:  leave it out, or --style\n");
+  CHECK(
+      attn_cli({"plot", "heatmap", "r", "--color-range", "0,100", "--out", "x.png"}, folder.path())
+          .errors.starts_with(warning +
+                              "--color-range 0,100 leaves one colour to all values, which are "));
+  CHECK(attn_cli({"plot", "positions", "r", "--out", "x.png"}, folder.path()).errors ==
+        warning +
+            "\"weights\" has weights of an attention, which are no encoding of positions: draw "
+            "them as a heatmap\n");
   folder.write("batch/d.json", document);
   CHECK(attn_cli({"batch", "batch", "--plots", "none", "--font-scale", "2", "--out", "b"},
                  folder.path())
