@@ -8,12 +8,15 @@
 #include <system_error>
 #include <variant>
 
+#include "document/foreign_keys.hpp"
+#include "document/keys.hpp"
 #include "images/decoding.hpp"
 #include "io/sound_file.hpp"
 #include "io/tensor_formats.hpp"
 #include "models/model_place.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
 
@@ -65,6 +68,27 @@ Error mask_without_meaning() {
       translated("this file does not say what its tensor \"{1}\" means", "mask"), "",
       translated("call it attention_mask where 1 is a key that is seen, or name it in "
                  "a document: \"mask\": {\"block\": {\"file\": …, \"name\": …}}"));
+}
+
+// What a file of query, key and value has beside them and no input of attention is: a result, or an
+// option that a program passes on.
+Error stray_member(const std::string& name) {
+  return input_error(
+      translated("nothing reads \"{1}\" in this file", name), "",
+      translated("leave it out of the file and give options apart, such as DocumentOptions::causal "
+                 "and DocumentOptions::scale, or name the file's tensors in a document: \"query\": "
+                 "{\"file\": …, \"name\": …}"));
+}
+
+// Whether a tensor's name is neither a key of documents nor near to one.
+bool is_stray(const std::string& name) {
+  constexpr auto of_results_and_options =
+      std::to_array<std::string_view>({"output", "out", "causal", "is_causal"});
+  if (std::ranges::count(of_results_and_options, name) > 0) return true;
+  std::vector<std::string_view> known;
+  for (const DocumentKey& key : document_keys()) known.push_back(key.name);
+  return find_key(name) == nullptr && help_for_foreign_key({}, name).empty() &&
+         nearest_name(name, known).empty();
 }
 
 Error not_a_document(const std::string& problem) {
@@ -299,8 +323,14 @@ Document Document::of_tensors(TensorFile file, const std::filesystem::path& path
   JsonValue::Object members({{"attention", json(info(Kind::scaled_dot_product).name)}});
   for (const std::string& name : file.names()) {
     if (name == "mask") throw mask_without_meaning().inside(document.name_);
+    if (is_stray(name)) throw stray_member(name).inside(document.name_);
     members->push_back(
         {name, json_of(JsonValue::Object({{"file", json(path.string())}, {"name", json(name)}}))});
+  }
+  const std::string nothing = translated("None");
+  for (const OtherMember& other : file.others()) {
+    if (other.plain && other.reason != nothing)
+      throw stray_member(other.name).inside(document.name_);
   }
   document.root_.data = std::move(members);
   document.files_.emplace(path.string(), std::move(file));

@@ -183,6 +183,7 @@ class KindReader {
       const TokenReader reader(parts_.root, parts_.numbers(), parts_.tensors);
       parts_.plan.positions_added = reader.adds_positions();
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
+        for (const std::string& warning : states.warnings) parts_.plan.warnings.push_back(warning);
         if (parts_.tensors.sketching()) return;
         parts_.plan.tokens.push_back({prefix + "token_ids", states.ids});
         parts_.plan.tokens.push_back(

@@ -14,6 +14,7 @@
 #include "attention/head_rows.hpp"
 #include "document/option_reader.hpp"
 #include "document/reader.hpp"
+#include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
@@ -192,6 +193,25 @@ void check_rule(const LinearRule& rule, const Geometry& g) {
       translated("give a matrix of d_k rows and d_v columns for each sample and key head"));
 }
 
+// Rates are logarithms of factors, which are at most 1 where a state decays.
+void warn_of_growth(const LinearRule& rule, std::vector<std::string>& warnings) {
+  if (!rule.decay || is_shape_only(rule.decay)) return;
+  const Tensor rates = rule.decay.converted(DType::float64);
+  const auto all = rates.values<double>();
+  const auto above = std::ranges::find_if(all, [](double rate) { return rate >= 1e-6; });
+  if (above == all.end()) return;
+  const auto rounded = [](double number) { return number_text(std::round(number * 1e6) / 1e6); };
+  std::string warning = translated(
+      "linear_attention.decay holds {1}: a rate above 0 makes the state grow, since the "
+      "factor of a token is e to its power",
+      rounded(*above));
+  if (*above < 1) {
+    warning += translated("; write {1}, the natural logarithm, for a factor of {2}",
+                          rounded(std::log(*above)), rounded(*above));
+  }
+  warnings.push_back(std::move(warning));
+}
+
 // The rows of matrices [B,G,R,C] in the layout of a tensor of `rank` axes: [B,G,R,C], [B,R,G·C] or
 // [R,G·C].
 Tensor in_layout(const Tensor& matrices, std::size_t rank) {
@@ -261,6 +281,7 @@ void add_linear_attention(DocumentParts& parts, const LinearRule& rule, const st
   const std::optional<Geometry> geometry = geometry_of(request);
   if (!geometry) return;
   check_rule(rule, *geometry);
+  warn_of_growth(rule, parts.plan.warnings);
   std::optional<LinearAttention> linear;  // while sketching there are no numbers
   if (!parts.tensors.sketching()) linear.emplace(rule, request, *geometry);
   const Shape shape{geometry->batch, geometry->heads, geometry->queries,

@@ -152,8 +152,7 @@ void check_documents(const ReadMask& given, const Geometry& geometry, Mask& mask
   mask.documents = {};
   throw input_error(translated("the sequences end at {1}, and there are {2}", end,
                                translated_count(geometry.keys, "{1} key", "{1} keys")),
-                    given.documents_at,
-                    translated("end each list with {1}, past keys included", geometry.keys));
+                    given.documents_at, help_for_ends(end, geometry, geometry.keys));
 }
 
 void settle_query_lens(const ReadMask& given, const Geometry& geometry, Mask& mask) {
@@ -234,6 +233,8 @@ class MaskChecks {
     check_padding();
     check_hiding();
     check_alignment();
+    check_window();
+    check_lengths();
     check_alibi();
     check_valid_queries();
     return std::move(warnings_);
@@ -381,6 +382,43 @@ class MaskChecks {
                   name, geometry_.queries, geometry_.keys, geometry_.keys - geometry_.past - 1));
   }
 
+  // Of a window whose sides were exchanged, causality leaves the query's own place.
+  void check_window() {
+    if (!given_.causal || !given_.window || !given_.global.empty() || given_.prefix) return;
+    const Window& window = *given_.window;
+    if (window.left != std::optional<std::size_t>(0) || window.right == window.left) return;
+    const std::string right = window.right ? std::to_string(*window.right) : "-1";
+    warnings_.push_back(translated(
+        "{1} with \"left\": 0 beside \"causal\": true shows each query the key at its own place "
+        "alone: \"left\" counts the keys before a query; write {2} if they are meant",
+        named("window"), R"({"left": )" + right + R"(, "right": 0})"));
+  }
+
+  // Lengths that leave out the queries' own keys behind a past, and truths in the place of lengths.
+  void check_lengths() {
+    const Tensor& lens = given_.valid_lens;
+    if (!lens || is_shape_only(lens)) return;
+    const auto all = lens.values<std::int64_t>();
+    const auto past = static_cast<std::int64_t>(geometry_.past);
+    const bool some = std::ranges::any_of(all, [](auto n) { return n > 0; });
+    if (past > 0 && some && std::ranges::all_of(all, [&](auto n) { return n <= past; })) {
+      warnings_.push_back(
+          translated("{1} counts past and new keys together, and no sample has more than the {2} "
+                     "past ones: its queries do not see their own keys; add {3} to each number if "
+                     "it counts the past alone",
+                     given_.lens_name(), past, geometry_.keys - geometry_.past));
+    }
+    constexpr std::size_t few = 3;
+    const bool truths = lens.rank() == 2 && lens.shape()[1] == geometry_.keys &&
+                        geometry_.keys >= few && some &&
+                        std::ranges::all_of(all, [](auto n) { return n == 0 || n == 1; });
+    if (!truths) return;
+    warnings_.push_back(translated(
+        "{1} holds nothing but 0 and 1, the numbers of keys that each query sees: write {2} if 1 "
+        "means a key that is seen",
+        given_.lens_name(), given_.keep_instead()));
+  }
+
   void check_alibi() {
     if (!given_.alibi) return;
     const std::vector<double>& slopes = given_.alibi->slopes;
@@ -427,46 +465,6 @@ class MaskChecks {
 
 std::vector<std::string> mask_warnings(const ReadMask& given, const Geometry& geometry) {
   return MaskChecks(given, geometry).warnings();
-}
-
-namespace {
-
-// Packed sequences [T,H,D], which are read as T samples of H positions.
-std::vector<std::string> packed_warnings(const Sequences& states) {
-  if (states.query.rank() != 3 || states.past_key) return {};
-  const Shape& query = states.query.shape();
-  const Shape& key = states.key_or_query().shape();
-  const std::size_t tokens = query[0], heads = query[1], width = query[2];
-  const bool of_heads =
-      heads > 1 && (heads == 2 || heads % 4 == 0) && width >= 16 && width % 8 == 0;
-  const bool packed = key.size() == 3 && key[0] == tokens && heads % key[1] == 0;
-  // Samples of so few positions are rarely so many.
-  if (!of_heads || !packed || tokens < 3 * heads) return {};
-  return {translated(
-      "query {1} is read as [B,L,D], {2} samples of {3} positions: if it is [L,H,D], write "
-      "\"layout\": \"LHD\" in query, key and value, and \"layout\": \"BLD\" if it is right",
-      text(query), tokens, heads)};
-}
-
-}  // namespace
-
-std::vector<std::string> layout_warnings(const Sequences& states) {
-  if (states.query.rank() == 3) return packed_warnings(states);
-  // A cache says by its own axes which of them grows.
-  if (states.query.rank() != 4 || states.past_key) return {};
-  const Shape& query = states.query.shape();
-  const Shape& key = states.key_or_query().shape();
-  if (key.size() != 4) return {};
-  // Models have 1, 2, 4, 8, 12… heads; texts have any length.
-  const auto usual = [](std::size_t heads) { return heads < 3 || heads % 4 == 0; };
-  const std::size_t heads = query[1], length = query[2];
-  const bool more_heads = heads > length && length > 1 && key[1] > key[2] &&
-                          (key[2] == length || (key[1] == heads && length % key[2] == 0));
-  if (!more_heads || (usual(heads) && !(usual(length) && heads >= 2 * length))) return {};
-  return {translated(
-      "query {1} is read as [B,H,L,D], {2} heads of {3} positions: if it is [B,L,H,D], write "
-      "\"layout\": \"BLHD\" in query, key and value, and \"layout\": \"BHLD\" if it is right",
-      text(query), query[1], query[2])};
 }
 
 }  // namespace attn

@@ -497,6 +497,16 @@ std::string shown_place(std::string pointer) {
   return pointer;
 }
 
+std::string ReadMask::lens_name() const {
+  constexpr std::string_view mask = "mask";
+  return pointer.substr(1, pointer.size() - 1 - mask.size()) + "valid_lens";
+}
+
+std::string ReadMask::keep_instead() const {
+  return pointer == "/mask" ? R"("attention_mask": …)"
+                            : in_quotes(pointer.substr(1)) + R"(: {"keep": …})";
+}
+
 std::span<const MaskPart> mask_parts() noexcept {
   return parts_of_mask;
 }
@@ -566,6 +576,13 @@ ReadMask read_mask(const MaskSource& source, DType dtype, TensorSource& tensors,
       }
       if (source.valid_lens->is(JsonValue::Type::object) && !describes_tensor(*source.valid_lens)) {
         return read_lens_of_sides(source, tensors, result);
+      }
+      const JsonValue* first = source.valid_lens;
+      while (first->is(JsonValue::Type::array) && first->size() > 0) first = &first->element(0);
+      if (first->is(JsonValue::Type::boolean)) {
+        throw input_error(
+            translated("expected numbers of keys, found truths"), source.lens_pointer,
+            translated("write {1} if true means a key that is seen", result.keep_instead()));
       }
       result.valid_lens = tensors.read(*source.valid_lens, DType::int64, source.lens_pointer);
     });

@@ -56,6 +56,10 @@ struct ReadMask : Mask {
 
   /// "mask.keep" or "attention_mask"
   std::string keep_name() const { return shown_place(keep_at); }
+  /// The key of the valid lengths beside this mask: "valid_lens", "memory_valid_lens"
+  std::string lens_name() const;
+  /// What to write for a mask of the keys that are seen: "\"attention_mask\": …"
+  std::string keep_instead() const;
 };
 
 /// Places of a mask in a document, and their values, each of which may be null.
@@ -115,7 +119,8 @@ std::size_t rows_beyond(const ReadMask& given, const Geometry& geometry);
 /// fits too, and numbers that are usual in another part. The mask fits the geometry.
 std::vector<std::string> mask_warnings(const ReadMask& given, const Geometry& geometry);
 
-/// Likewise of a query and a key of four axes, which may be absent.
-std::vector<std::string> layout_warnings(const Sequences& states);
+/// Help for sequences that end at `end`, which is not the number of keys or queries: another end,
+/// or the layout of packed tensors [L,H,D] that are read as samples.
+std::string help_for_ends(std::size_t end, const Geometry& geometry, std::size_t length);
 
 }  // namespace attn

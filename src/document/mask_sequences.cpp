@@ -158,6 +158,16 @@ Tensor sequence_ids(const SequenceEnds& ends, const std::string& place) {
   return {std::move(shape), std::move(ids)};
 }
 
+std::string help_for_ends(std::size_t end, const Geometry& geometry, std::size_t length) {
+  if (end == geometry.batch && geometry.batch_axis && !geometry.head_axis) {
+    return translated(
+        "write \"layout\": \"LHD\" in query, key and value if they are [L,H,D]: without it the "
+        "first axis is that of {1} samples",
+        geometry.batch);
+  }
+  return translated("end each list with {1}, past keys included", length);
+}
+
 namespace {
 
 void check_sides(const SequenceEnds& of_queries, const SequenceEnds& of_keys,
@@ -177,7 +187,7 @@ void check_sides(const SequenceEnds& of_queries, const SequenceEnds& of_keys,
               translated_count(ends.size(), "{1} list of sequences", "{1} lists of sequences"),
               name, list.back(), translated_count(geometry.batch, "{1} sample", "{1} samples"),
               length),
-          place, translated("end each list with {1}, past keys included", length));
+          place, help_for_ends(list.back(), geometry, length));
     }
   };
   check(of_queries, geometry.queries, translated("queries"));

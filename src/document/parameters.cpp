@@ -219,6 +219,18 @@ void warn_of_more_layers(const ParameterSet& parameters, std::string_view stack,
                  layers));
 }
 
+// An encoder's layers have no attention to a memory, and one norm less.
+void warn_of_decoder(const ParameterSet& parameters, const std::string& prefix, bool decoder,
+                     std::vector<std::string>& warnings) {
+  const std::string cross = prefix + "multihead_attn.in_proj_weight",
+                    norm = prefix + "norm3.weight";
+  if (decoder || !(parameters.has(cross) || parameters.has(norm))) return;
+  warnings.push_back(
+      translated("the parameters are those of decoder layers: {1} has no part in an encoder_layer; "
+                 "\"attention\": \"decoder_layer\", with a \"memory\", computes all of them",
+                 parameters.shown(parameters.has(cross) ? cross : norm)));
+}
+
 // Reads the layers `layers.0.…`, `layers.1.…`; a single one may have bare names.
 std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const LayerForm& form,
                                            std::size_t layers, std::vector<std::string>& warnings) {
@@ -227,6 +239,7 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const Layer
   if (layers == 1) {
     if (parameters.has(layer_prefix("", 0) + "linear1.weight"))
       parameters.enter(layer_prefix("", 0));
+    warn_of_decoder(parameters, "", form.decoder, warnings);
     result.push_back(given_layer(parameters, "", form, warnings));
     return result;
   }
@@ -237,6 +250,7 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const Layer
         translated("put \"{1}\", \"{2}\"… before the names of each layer", layer_prefix("", 0),
                    layer_prefix("", 1)));
   }
+  warn_of_decoder(parameters, layer_prefix("", 0), form.decoder, warnings);
   for (std::size_t i = 0; i < layers; ++i)
     result.push_back(given_layer(parameters, layer_prefix("", i), form, warnings));
   return result;

@@ -15,6 +15,7 @@
 #include "document/option_reader.hpp"
 #include "document/plan.hpp"
 #include "document/reader.hpp"
+#include "document/state_checks.hpp"
 #include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/overloaded.hpp"
@@ -203,11 +204,18 @@ class PlanAssembly {
 
   // Warns of what is computed as it stands but may not be meant.
   void warn() {
-    if (parts_.tensors.sketching()) return;
+    // Parts that have a problem may be left out.
+    if (!parts_.problems.errors().empty()) return;
     const auto add = [&](std::vector<std::string> warnings) {
       std::ranges::move(warnings, std::back_inserter(parts_.plan.warnings));
     };
-    add(mask_warnings(parts_.mask, parts_.plan.attentions.front().geometry));
+    Geometry first = parts_.plan.attentions.front().geometry;
+    first.keys -= parts_.added_keys;
+    first.past -= parts_.added_keys;
+    add(mask_warnings(parts_.mask, first));
+    // Keys of another sequence have no place beside the queries'.
+    const bool of_memory = parts_.decoder() || parts_.second || parts_.find("memory") != nullptr;
+    if (!of_memory) add(place_warnings(parts_.mask, parts_.options, first));
     if (parts_.decoder())
       add(mask_warnings(parts_.memory_mask, parts_.plan.attentions[1].geometry));
     if (parts_.encoder())
@@ -221,6 +229,7 @@ class PlanAssembly {
       parts_.plan.rows_beyond += rows_beyond(mask, attention.geometry);
     }
     add(layout_doubts());
+    add(parts_.tensors.doubts());
     for (const auto& [key, type] : parts_.plan.file_types) {
       if (type != "uint16" || !look_like_bfloat16(tensor_of(key))) continue;
       parts_.plan.warnings.push_back(translated(
@@ -239,14 +248,23 @@ class PlanAssembly {
     return key == "scores" ? parts_.scores : Tensor();
   }
 
-  // Doubts about the axes of tensors that the document does not name.
+  // Doubts about the axes of tensors, whether the document names them or not.
   std::vector<std::string> layout_doubts() const {
-    const auto is_placed = [&](const char* name) {
-      const JsonValue* tensor = parts_.find(name);
-      return tensor != nullptr &&
-             (tensor->find("layout") || tensor->find("transpose") || tensor->find("view"));
+    if (!parts_.is(Family::score)) return {};
+    const auto has = [&](const char* name, const char* member) {
+      const JsonValue* const tensor = parts_.find(name);
+      return tensor != nullptr && tensor->find(member) != nullptr;
     };
-    if (!parts_.is(Family::score) || is_placed("query") || is_placed("key")) return {};
+    const auto is_swapped = [&](const char* name) {
+      if (!has(name, "layout")) return false;
+      const JsonValue& layout = *parts_.find(name)->find("layout");
+      return layout.is(JsonValue::Type::string) && layout.string() == "BLHD";
+    };
+    if (is_swapped("query") && (is_swapped("key") || parts_.find("key") == nullptr))
+      return swapped_layout_warnings(parts_.states);
+    for (const char* name : {"query", "key"}) {
+      if (has(name, "layout") || has(name, "transpose") || has(name, "view")) return {};
+    }
     return layout_warnings(parts_.states);
   }
 

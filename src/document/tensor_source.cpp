@@ -8,6 +8,7 @@
 #include "attn/error.hpp"
 
 #include "document/fields.hpp"
+#include "document/mask_reader.hpp"
 #include "io/json_tensor.hpp"
 #include "io/raw_array.hpp"
 #include "support/memory.hpp"
@@ -188,6 +189,7 @@ void TensorSource::start(bool sketching) {
   sketching_ = sketching;
   keeps_ = true;
   random_.reset();
+  doubts_.clear();
   made_ = read_ = 0;
 }
 
@@ -296,8 +298,8 @@ void check_stored_type(const JsonValue& value, const std::string& stored,
                        const std::string& pointer) {
   const JsonValue* const type = value.find("dtype");
   if (!type || !type->is(JsonValue::Type::string) || type->string() == stored) return;
-  // NumPy has no bfloat16: a result has such numbers as float32 in its files.
-  if (type->string() == "bfloat16" && stored == "float32") return;
+  // NumPy has no bfloat16: a result has such numbers as float32 in its files, and says their shape.
+  if (type->string() == "bfloat16" && stored == "float32" && value.find("shape")) return;
   throw input_error(
       translated("the file holds numbers of the type {1}, not {2}", stored, type->string()),
       pointer_to(pointer, "dtype"),
@@ -312,7 +314,10 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   if (object && has_view(value)) {
     JsonValue whole = value;
     const TensorView view = take_view(whole, pointer);
-    return viewed(read(whole, dtype, pointer, integers), view, pointer);
+    const Tensor tensor = read(whole, dtype, pointer, integers);
+    Tensor seen = viewed(tensor, view, pointer);
+    note_reshape(tensor.shape(), view, pointer);
+    return seen;
   }
   const std::string_view form = object ? form_of(value, pointer).key() : "data";
   if (form != "data" && form != "file") return made(value, form, dtype, pointer);
@@ -330,6 +335,34 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
         return tensor;
       },
       dtype, pointer_to(pointer, form), integers);
+}
+
+// Notes a reshape that takes the numbers of some axes for those of others: its sizes are those of
+// the tensor in another order.
+void TensorSource::note_reshape(const Shape& from, const TensorView& view,
+                                const std::string& pointer) {
+  if (!view.reshape || view.slice || view.index) return;
+  Shape to = *view.reshape;
+  // 0 is what the others leave.
+  std::size_t known = 1;
+  for (const std::size_t size : to) known *= size == 0 ? 1 : size;
+  std::ranges::replace(to, 0U, element_count(from) / known);
+  const auto long_axes = [](Shape shape) {
+    std::erase(shape, 1U);
+    return shape;
+  };
+  if (!std::ranges::is_permutation(from, to) || long_axes(from) == long_axes(to)) return;
+  Shape order;
+  for (const std::size_t size : to) {
+    std::size_t axis = 0;
+    while (from[axis] != size || std::ranges::count(order, axis) > 0) ++axis;
+    order.push_back(axis);
+  }
+  std::string doubt = translated(
+      "{1} writes the numbers of {2} one after the other into {3}, so that rows mix those "
+      "of several: write \"transpose\": {4} in its place if the axes are to change places",
+      shown_place(pointer_to(pointer, "reshape")), text(from), text(to), text(order));
+  if (std::ranges::count(doubts_, doubt) == 0) doubts_.push_back(std::move(doubt));
 }
 
 // Notes the element type of a file at a top-level key. Each key is read more than once.

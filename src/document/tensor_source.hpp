@@ -23,6 +23,8 @@
 
 namespace attn {
 
+struct TensorView;
+
 /// Reads tensors of a document in all their forms: nested arrays, shape and data, files, constants
 /// and PyTorch's random numbers. Random tensors are drawn from one generator in the order of the
 /// calls.
@@ -81,6 +83,9 @@ class TensorSource {
     return file_types_;
   }
 
+  /// Signs since the start that a view of a tensor was meant otherwise.
+  const std::vector<std::string>& doubts() const noexcept { return doubts_; }
+
   /// Number of elements read, made or drawn since the start; and of those made or drawn.
   double read_elements() const noexcept { return read_ + made_; }
   double made_elements() const noexcept { return made_; }
@@ -99,6 +104,7 @@ class TensorSource {
   Tensor made(const JsonValue& value, std::string_view form, DType dtype,
               const std::string& pointer);
 
+  void note_reshape(const Shape& from, const TensorView& view, const std::string& pointer);
   void note_type(const std::string& type, DType dtype, const std::string& pointer);
   Tensor once(const std::string& key, const std::string& pointer,
               const std::function<Tensor()>& read, DType dtype, const std::string& conversion,
@@ -112,6 +118,7 @@ class TensorSource {
   std::map<std::string, std::shared_ptr<const MappedFile>> bytes_;
   std::map<std::string, Tensor> tensors_;  // by pointer, or file and name
   std::vector<std::pair<std::string, std::string>> file_types_;
+  std::vector<std::string> doubts_;
   double made_ = 0, read_ = 0;  // elements since the start
   bool sketching_ = false, keeps_ = false, has_drawn_ = false;
 };

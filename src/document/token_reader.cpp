@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
 #include "attn/error.hpp"
 
 #include "document/fields.hpp"
 #include "io/number_array.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -125,6 +127,16 @@ std::vector<std::int64_t> ids_of(const JsonValue& list, const std::string& point
   for (std::size_t i = 0; i < list.size(); ++i)
     ids.push_back(expect_integer(list.element(i), pointer_to(pointer, i), 0));
   return ids;
+}
+
+// Whether a token has a name that stands for padding: "<pad>", "[PAD]", "<|pad|>".
+bool is_named_padding(const std::string& name) {
+  std::string letters;
+  for (const char c : name) {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0)
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return letters == "pad" && name.size() > letters.size();
 }
 
 bool same_tokens(const Vocabulary& a, const Vocabulary& b) {
@@ -369,6 +381,41 @@ TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way,
   return rows;
 }
 
+// A warning of sequences that end with padding, which nothing hides: only what is put behind
+// shorter sequences is hidden. Empty if there are none, or the document's mask has a part that may
+// hide it.
+std::string TokenReader::padding_doubt(const JsonValue& root, const std::string& prefix,
+                                       const TokenRows& rows) const {
+  for (const char* key : {"attention_mask", "mask", "valid_lens"}) {
+    const JsonValue* const given = root.find(prefix + key);
+    if (given == nullptr && !prefix.empty() && root.find(key) != nullptr) return "";
+    if (given == nullptr) continue;
+    const JsonValue* const causal = given->find("causal");
+    if (causal == nullptr || given->members().size() > 1) return "";
+  }
+  for (const TokenRows::value_type& row : rows) {
+    if (row.empty()) continue;
+    const std::int64_t last = row.back();
+    const bool known = vocabulary_ && static_cast<std::size_t>(last) < vocabulary_->size();
+    const std::string shown = known ? vocabulary_->token(last) : std::to_string(last);
+    const std::string leave = translated(
+        "leave it out at the ends of sequences: shorter ones are padded, and that padding is "
+        "hidden");
+    if (pad_ == last) {
+      return translated("{1} ends a sequence with the pad token \"{2}\", which is seen there: {3}",
+                        key(root, prefix), shown, leave);
+    }
+    if (!pad_ && known && is_named_padding(shown)) {
+      return translated(
+          "{1} ends a sequence with \"{2}\", which is seen as any other token: write \"pad\": {3} "
+          "in "
+          "the embedding, and {4}",
+          key(root, prefix), shown, in_quotes(shown), leave);
+    }
+  }
+  return "";
+}
+
 TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
                               TensorSource& tensors) const {
   // 1. One of the three ways.
@@ -402,9 +449,12 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
   // 3. The batch and its hidden states.
   TokenBatch batch;
   Tensor states;
+  TokenStates result;
   try {
     const TokenRows rows = read_rows(value, way, bare, where);
     check_ids(rows, table_.shape()[0], where);
+    if (std::string doubt = padding_doubt(root, prefix, rows); !doubt.empty())
+      result.warnings.push_back(std::move(doubt));
     const Shape shape = padded_shape(rows, pad_, where);
     batch.ids = tensors.drawn(shape, DType::int64, where, [&] {
       batch = padded(rows, pad_, where);
@@ -419,7 +469,6 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
   } catch (const Error& error) {
     throw bare ? without_row(error, where) : error;
   }
-  TokenStates result;
   if (tensors.sketching()) {
     result.ids = without_batch(batch.ids, bare);
     result.embedded = without_batch(states, bare);

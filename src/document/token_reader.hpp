@@ -25,6 +25,7 @@ struct TokenStates {
   std::vector<std::vector<std::string>>
       labels;  ///< for each sample; empty if the tokens have no names
   std::vector<std::vector<std::string>> recovered_tokens;
+  std::vector<std::string> warnings;  ///< of padding that is seen like any other token
 };
 
 /// Throws Error(input) at the place for more samples than a document may have.
@@ -67,6 +68,8 @@ class TokenReader {
   void read_embedding(const JsonValue& embedding, DType dtype, TensorSource& tensors);
   void read_table(const JsonValue& embedding, DType dtype, TensorSource& tensors);
   std::optional<std::int64_t> read_special(const JsonValue& embedding, const char* key) const;
+  std::string padding_doubt(const JsonValue& root, const std::string& prefix,
+                            const TokenRows& rows) const;
   TokenRows read_rows(const JsonValue& value, const std::string& way, bool bare,
                       const std::string& at) const;
 

@@ -65,6 +65,15 @@ TEST_CASE("a file of tensors by the names of keys is a document") {
         "\"mask\": {\"block\": {\"file\": …, \"name\": …}}\n");
   CHECK(problems_of_tensors({"query", "key", "value", "valeu"}) ==
         "unknown key \"valeu\"\n  where: qkv.npz, /valeu\n  help:  did you mean \"value\"?\n");
+  for (const std::string stray : {"output", "is_causal", "softmax_lse"}) {
+    CHECK(problems_of_tensors({"query", "key", "value", stray}) ==
+          "nothing reads \"" + stray +
+              "\" in this file\n"
+              "  where: qkv.npz\n"
+              "  help:  leave it out of the file and give options apart, such as "
+              "DocumentOptions::causal and DocumentOptions::scale, or name the file's tensors in a "
+              "document: \"query\": {\"file\": …, \"name\": …}\n");
+  }
 }
 
 TEST_CASE("malformed JSON is refused with line and column") {

@@ -77,8 +77,15 @@ TEST_CASE("tensors come from files, with the names they have there") {
                        attn::DType::float32, "/query");
   };
   CHECK(typed("float32").values<float>()[3] == 4);
-  // A result of bfloat16 names that type, whose numbers NumPy's files have as float32.
-  CHECK(typed("bfloat16").values<float>()[3] == 4);
+  // A result of bfloat16 names that type, and the shape; NumPy's files have its numbers as float32.
+  CHECK(source
+            .read(attn::parse_json(R"({"file":"q.npy","shape":[2,2],"dtype":"bfloat16"})"),
+                  attn::DType::float32, "/key")
+            .values<float>()[3] == 4);
+  CHECK(error_from([&] { typed("bfloat16"); }, std::nullopt) ==
+        "the file holds numbers of the type float32, not bfloat16\n"
+        "  where: /query/dtype\n"
+        "  help:  leave it out: \"dtype\" at the top of the document says what is computed in");
   CHECK(error_from([&] { typed("float16"); }, std::nullopt) ==
         "the file holds numbers of the type float32, not float16\n"
         "  where: /query/dtype\n"

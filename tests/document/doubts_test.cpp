@@ -1,0 +1,240 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "attn/document.hpp"
+#include "attn/error.hpp"
+#include "attn/io.hpp"
+
+#include "document/document.hpp"
+#include "document/document_problems.hpp"
+#include "document/reader.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using Warnings = std::vector<std::string>;
+
+Warnings warned(const std::string& members, const std::filesystem::path& folder = {}) {
+  return attn::read_plans(attn::Document::parse("{" + members + "}", "document", folder))
+      .at(0)
+      .warnings;
+}
+
+// Of a scaled dot product of these sizes of query and key.
+Warnings warned(const std::string& query, const std::string& key, const std::string& members) {
+  return warned(R"("attention": "sdpa", "query": {"ones": )" + query + R"(}, "key": {"ones": )" +
+                key + "}, " + members);
+}
+
+// What is checked without computing.
+Warnings checked(const std::string& text) {
+  Warnings warnings;
+  attn::validation_of(
+      "document", {},
+      [&](const attn::FileAccess& access) {
+        return attn::Document::parse(text, "document", {}, access);
+      },
+      [&](const attn::Plan& plan) {
+        warnings.insert(warnings.end(), plan.warnings.begin(), plan.warnings.end());
+      });
+  return warnings;
+}
+
+std::string placed(const std::string& parts, int last = 1) {
+  return parts + " with 2 queries and 6 keys: the last query stands at key " +
+         std::to_string(last) +
+         "; write \"mask\": {\"align\": \"lower_right\"} if it stands at the last key, as with a "
+         "cache, or \"align\": \"upper_left\" if it is right";
+}
+
+}  // namespace
+
+TEST_CASE("fewer queries than keys are told where something other than causality places them") {
+  const auto of = [](const std::string& members) { return warned("[2,2]", "[6,2]", members); };
+  CHECK(of(R"("mask": {"window": {"left": 1, "right": 1}})") == Warnings{placed("mask.window")});
+  CHECK(of(R"("mask": {"chunk": 2})") == Warnings{placed("mask.chunk")});
+  CHECK(of(R"("mask": {"alibi": {"symmetric": true}})") == Warnings{placed("mask.alibi")});
+  CHECK(of(R"("rotary": {})") == Warnings{placed("rotary")});
+  CHECK(of(R"("relative_bias": {"table": {"ones": [32,1]}})") == Warnings{placed("relative_bias")});
+  CHECK(of(R"("mask": {"window": {"left": 1, "right": 1}}, "rotary": {})") ==
+        Warnings{placed("mask.window, rotary")});
+  CHECK(of(R"("mask": {"align": "lower_right"}, "rotary": {})").empty());
+  CHECK(of(R"("mask": {"align": "upper_left"}, "rotary": {})").empty());
+  CHECK(of(R"("rotary": {"positions": [4,5], "key_positions": [0,1,2,3,4,5]})").empty());
+  CHECK(of(R"("scale": 1)").empty());
+  CHECK(warned("[6,2]", "[2,2]", R"("rotary": {})").empty());
+  CHECK(warned("[2,2]", "[2,2]", R"("rotary": {}, "past_key": {"ones": [4,2]},
+               "past_value": {"ones": [4,2]})")
+            .empty());
+}
+
+TEST_CASE("a window of exchanged sides is told, where causality leaves the query's own key alone") {
+  const auto told = [](const std::string& right) {
+    return Warnings{
+        "mask.window with \"left\": 0 beside \"causal\": true shows each query the key at its own "
+        "place alone: \"left\" counts the keys before a query; write {\"left\": " +
+        right + ", \"right\": 0} if they are meant"};
+  };
+  const auto of = [](const std::string& mask) {
+    return warned("[4,2]", "[4,2]", "\"mask\": {" + mask + "}");
+  };
+  CHECK(of(R"("causal": true, "window": {"left": 0, "right": 3})") == told("3"));
+  CHECK(of(R"("causal": true, "window": {"left": 0, "right": -1})") == told("-1"));
+  CHECK(of(R"("causal": true, "window": {"left": 3, "right": 0})").empty());
+  CHECK(of(R"("causal": true, "window": {"left": 0, "right": 0})").empty());
+  CHECK(of(R"("window": {"left": 0, "right": 3})").empty());
+}
+
+TEST_CASE("lengths that leave out the new keys behind a past are told") {
+  const auto of = [](const std::string& lens) {
+    return warned("[2,1,2]", "[2,1,2]",
+                  R"("past_key": {"ones": [2,6,2]},
+                  "past_value": {"ones": [2,6,2]}, "valid_lens": )" +
+                      lens);
+  };
+  const Warnings told{
+      "valid_lens counts past and new keys together, and no sample has more than the 6 past ones: "
+      "its queries do not see their own keys; add 1 to each number if it counts the past alone"};
+  CHECK(of("[6,6]") == told);
+  CHECK(of("[6,4]") == told);
+  CHECK(of("[7,5]").empty());
+  CHECK(of("[7,7]").empty());
+}
+
+TEST_CASE("a mask of zeros and ones in the place of lengths is told, and truths are refused") {
+  CHECK(warned("[2,3,2]", "[2,3,2]", R"("valid_lens": [[1,1,0],[1,1,1]])") ==
+        Warnings{"valid_lens holds nothing but 0 and 1, the numbers of keys that each query sees: "
+                 "write \"attention_mask\": … if 1 means a key that is seen"});
+  CHECK(warned("[2,3,2]", "[2,3,2]", R"("valid_lens": [[1,2,3],[1,1,1]])").empty());
+  CHECK(warned("[2,3,2]", "[2,3,2]", R"("valid_lens": [1,1])").empty());
+  CHECK(problems_of(R"({"attention":"sdpa","query":{"ones":[3,2]},)"
+                    R"("valid_lens":[true,true,false]})") ==
+        "expected numbers of keys, found truths\n  where: doc.json, /valid_lens\n"
+        "  help:  write \"attention_mask\": … if true means a key that is seen");
+  CHECK(problems_of(R"({"attention":"decoder_layer","x":{"ones":[3,2]},"memory":{"ones":[2,2]},)"
+                    R"("seed":1,"heads":1,"feed_forward":2,"parameters":{"init":"torch"},)"
+                    R"("mask":{"causal":true},"memory_valid_lens":[[true,false]]})") ==
+        "expected numbers of keys, found truths\n  where: doc.json, /memory_valid_lens\n"
+        "  help:  write \"memory_mask\": {\"keep\": …} if true means a key that is seen");
+}
+
+TEST_CASE("a layout that makes heads of the positions is told") {
+  const auto of = [](const std::string& shape, const std::string& layout) {
+    return warned(R"("attention": "sdpa", "query": {"ones": )" + shape + ", " + layout + "}");
+  };
+  const std::string blhd = R"("layout": "BLHD")";
+  CHECK(of("[1,8,128,16]", blhd) ==
+        Warnings{"query is read as [1,128,8,16], 128 heads of 8 positions, by its \"layout\": if "
+                 "the tensors are [B,H,L,D] already, leave \"layout\" out, and if it is right, "
+                 "write \"transpose\": [0,2,1,3] in its place"});
+  CHECK(of("[1,8,128,16]", R"("transpose": [0,2,1,3])").empty());
+  CHECK(of("[1,8,128,16]", R"("layout": "BHLD")").empty());
+  CHECK(of("[1,128,8,16]", blhd).empty());
+  CHECK(of("[1,8,64,128]", blhd).empty());
+  CHECK(of("[1,4,8,16]", blhd).empty());
+  CHECK(of("[1,5,128,16]", blhd).empty());
+}
+
+TEST_CASE("a reshape in the place of a transpose is told") {
+  const auto of = [](const std::string& view) {
+    return warned(R"("attention": "sdpa", "query": {"ones": [2,6,4,8], )" + view + "}");
+  };
+  const auto told = [](const std::string& to, const std::string& order) {
+    return Warnings{"query.reshape writes the numbers of [2,6,4,8] one after the other into " + to +
+                    ", so that rows mix those of several: write \"transpose\": " + order +
+                    " in its place if the axes are to change places"};
+  };
+  CHECK(of(R"("reshape": [2,4,6,8])") == told("[2,4,6,8]", "[0,2,1,3]"));
+  CHECK(of(R"("reshape": [2,4,-1,8])") == told("[2,4,6,8]", "[0,2,1,3]"));
+  CHECK(
+      warned(R"("attention": "sdpa", "query": {"ones": [2,4,6,8], "reshape": [2,4,6,8]})").empty());
+  CHECK(of(R"("reshape": [2,3,8,8])").empty());
+  CHECK(of(R"("reshape": [12,4,8])").empty());
+  // An axis of one has no numbers to mix.
+  CHECK(warned(R"("attention": "sdpa", "query": {"ones": [1,3,4], "reshape": [3,1,4]})").empty());
+}
+
+TEST_CASE("rates of linear attention above 0 are told to be logarithms") {
+  const auto of = [](const std::string& rate) {
+    return warned("[3,2]", "[3,2]",
+                  R"("linear_attention": {"decay": {"full": [3,1], "value": )" + rate + "}}");
+  };
+  const std::string grows =
+      ": a rate above 0 makes the state grow, since the factor of a token is e to its power";
+  CHECK(of("0.9") == Warnings{"linear_attention.decay holds 0.9" + grows +
+                              "; write -0.105361, the natural logarithm, for a factor of 0.9"});
+  CHECK(of("2") == Warnings{"linear_attention.decay holds 2" + grows});
+  CHECK(of("0").empty());
+  CHECK(of("-0.1").empty());
+}
+
+TEST_CASE("parameters of decoder layers in an encoder layer are told") {
+  const TemporaryFolder folder;
+  std::vector<attn::NamedTensor> tensors;
+  const auto add = [&](const std::string& name, const attn::Shape& shape) {
+    tensors.push_back(
+        {name, attn::Tensor(shape, std::vector<float>(attn::element_count(shape), 1))});
+  };
+  for (const char* attention : {"self_attn.", "multihead_attn."}) {
+    add(std::string(attention) + "in_proj_weight", {6, 2});
+    add(std::string(attention) + "out_proj.weight", {2, 2});
+  }
+  add("linear1.weight", {3, 2});
+  add("linear2.weight", {2, 3});
+  for (const char* norm : {"norm1", "norm2", "norm3"}) {
+    add(norm + std::string(".weight"), {2});
+    add(norm + std::string(".bias"), {2});
+  }
+  folder.write("decoder.npz", attn::npz_bytes(tensors));
+  const std::string with_file =
+      R"("heads": 1, "x": {"ones": [2,2]}, "parameters": {"file": "decoder.npz"}, "attention": )";
+  CHECK(warned(with_file + "\"encoder_layer\"", folder.path()) ==
+        Warnings{"the parameters are those of decoder layers: multihead_attn.in_proj_weight has no "
+                 "part in an encoder_layer; \"attention\": \"decoder_layer\", with a \"memory\", "
+                 "computes all of them"});
+  CHECK(
+      warned(with_file + R"("decoder_layer", "memory": {"ones": [2,2]}, "mask": {"causal": true})",
+             folder.path())
+          .empty());
+}
+
+TEST_CASE("padding that is written into sequences of tokens is told to be seen") {
+  const auto of = [](const std::string& tokens, const std::string& pad = "",
+                     const std::string& more = "") {
+    return warned(R"("attention": "sdpa", "tokens": )" + tokens +
+                  R"(, "embedding": {"vocabulary": ["<pad>","the","cat"],
+                  "table": [[1,0],[0,1],[1,1]])" +
+                  pad + "}" + more);
+  };
+  const std::string leave =
+      "leave it out at the ends of sequences: shorter ones are padded, and that padding is hidden";
+  CHECK(of(R"([["the","cat"],["the","<pad>"]])") ==
+        Warnings{"tokens ends a sequence with \"<pad>\", which is seen as any other token: write "
+                 "\"pad\": \"<pad>\" in the embedding, and " +
+                 leave});
+  const Warnings told{"tokens ends a sequence with the pad token \"<pad>\", which is seen there: " +
+                      leave};
+  CHECK(of(R"([["the","cat"],["the","<pad>"]])", R"(, "pad": "<pad>")") == told);
+  CHECK(of(R"(["the","<pad>"])", R"(, "pad": 0)") == told);
+  CHECK(of(R"([["the","cat"],["the"]])", R"(, "pad": "<pad>")").empty());
+  CHECK(of(R"([["the","cat"],["the","<pad>"]])", "", R"(, "valid_lens": [2,1])").empty());
+  CHECK(
+      of(R"([["the","cat"],["the","<pad>"]])", "", R"(, "mask": {"keep": [[1,1],[1,0]]})").empty());
+  CHECK(of(R"([["<pad>","the"]])").empty());
+}
+
+TEST_CASE("what is doubtful is told without computing too") {
+  CHECK(checked(R"({"attention":"sdpa","seed":1,"query":{"randn":[2,128,8,64]}})") ==
+        Warnings{"query [2,128,8,64] is read as [B,H,L,D], 128 heads of 8 positions: if it is "
+                 "[B,L,H,D], write \"layout\": \"BLHD\" in query, key and value, and \"layout\": "
+                 "\"BHLD\" if it is right"});
+  CHECK(checked(R"({"attention":"sdpa","query":[[1,0],[0,1]],"key":[[1,0],[0,1],[1,1]],)"
+                R"("mask":{"causal":true}})") ==
+        Warnings{"mask.causal with 2 queries and 3 keys: the last query sees the first 2 keys; "
+                 "write \"align\": \"lower_right\" if it stands at the last key, as with a cache, "
+                 "or \"align\": \"upper_left\" if it is right"});
+  // Of parts with a problem nothing is told.
+  CHECK(checked(R"({"attention":"sdpa","query":[[1,0],[0,1]],"mask":{"keep":[[1,2]]}})").empty());
+}
