@@ -579,6 +579,23 @@ class ExpressionParser {
     return add(operation, false, at);
   }
 
+  // Indices that a table of such a shape may be meant to have: "[b, i]".
+  std::string usual_indices(const Tensor& table) const {
+    const Shape& shape = table.shape();
+    const std::size_t rank = shape.size();
+    const bool samples = rank > 0 && shape[0] == geometry_.batch;
+    std::vector<const char*> names{"b", "h", "i", "j"};
+    if (rank == 1) names = {"i"};
+    if (rank == 2 && samples) names = {"b", "i"};
+    if (rank == 2 && !samples)
+      names = shape[0] == geometry_.heads ? std::vector{"h", "i"} : std::vector{"i", "j"};
+    if (rank == 3) names = {samples ? "b" : "h", "i", "j"};
+    std::string text;
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      text += (axis == 0 ? "" : ", ") + std::string(shape[axis] == 1 ? "0" : names[axis]);
+    return "[" + text + "]";
+  }
+
   std::size_t element(std::size_t table, std::size_t at) {
     const Tensor& numbers = tree_.tables_[table].numbers;
     const std::string& name = tree_.tables_[table].name;
@@ -595,9 +612,10 @@ class ExpressionParser {
     }
     if (!indexed && numbers.size() == 1) return add(Operation::element, false, at, {}, 0, table);
     if (indices.size() != numbers.rank() || (indexed && indices.empty())) {
-      throw error(translated("the table \"{1}\" {2} has {3} axes, and here {4} indices", name,
-                             attn::text(numbers.shape()), numbers.rank(), indices.size()),
-                  at, translated("give one index per axis, such as {1}[i]", name));
+      throw error(
+          translated("the table \"{1}\" {2} has {3} axes, and here {4} indices", name,
+                     attn::text(numbers.shape()), numbers.rank(), indices.size()),
+          at, translated("give one index per axis, such as {1}", name + usual_indices(numbers)));
     }
     for (const std::size_t index : indices) expect(index, false);
     return add(Operation::element, false, at, std::move(indices), 0, table);

@@ -489,10 +489,12 @@ void check_sequences_together(const Sequences& sequences) {
     // Keys as columns, as a product without a transposition takes them.
     const bool turned = key.shape()[length_axis + 1] == values && keys == query.shape().back();
     if (turned) {
-      throw input_error(translated("{1} and {2} have different lengths: {3} and {4}",
-                                   described("key", key), described("value", value), keys, values),
-                        "/key",
-                        translated("add \"transpose\": true to it, if its rows are columns"));
+      throw input_error(
+          translated("{1} and {2} have different lengths: {3} and {4}", described("key", key),
+                     described("value", value), keys, values),
+          "/key",
+          translated("if its rows are columns, add \"transpose\": true beside its \"file\" "
+                     "or \"data\", or write the columns of nested arrays as rows"));
     }
     throw input_error(translated("{1} and {2} have different lengths: {3} and {4}",
                                  described("key", key), described("value", value), keys, values),

@@ -235,9 +235,11 @@ Shape check_linear(const Linear& linear, const Shape& x, const std::string& pref
         translated("{1} {2} does not fit: expected {3}", weight, text(shape), expected),
         "/parameters/" + weight,
         shape.size() == 2 && shape[0] == x.back()
-            ? translated("its second axis is the width of what it is applied to, {1}; weights that "
-                         "are multiplied as x·W come with \"transpose\": true",
-                         text(x))
+            ? translated(
+                  "its second axis is the width of what it is applied to, {1}; weights that "
+                  "are multiplied as x·W come with \"transpose\": true beside their \"file\" "
+                  "or \"data\", and as nested arrays with their columns as rows",
+                  text(x))
             : translated("its second axis is the width of what it is applied to, {1}", text(x)));
   }
   if (linear.bias && linear.bias.shape() != Shape{shape[0]}) {

@@ -28,7 +28,7 @@ constexpr ForeignFlags foreign_flags[]{
      to_translate("name the file without a flag before it; a text goes to --text")},
     {"-i -f", "", to_translate("name the file without a flag before it")},
     {"--window --window-size --sliding-window --local-window", "",
-     to_translate("write --where \"abs(i - j) <= 3\", or \"mask\": {\"window\": {\"left\": 3, "
+     to_translate("write --where \"i - j <= 3 && j <= i\", or \"mask\": {\"window\": {\"left\": 3, "
                   "\"right\": 0}} into the document")},
     {"--dropout --dropout-p --attn-dropout --dropout-rate", "",
      to_translate("write \"dropout\": {\"p\": 0.1, \"training\": true} into the document")},

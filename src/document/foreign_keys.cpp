@@ -90,6 +90,33 @@ constexpr std::string_view write_linear =
     to_translate("write \"linear_attention\": {\"decay\": …}");
 constexpr std::string_view write_weights = to_translate("write \"weights\": true or false");
 
+constexpr std::string_view write_slices = to_translate(
+    "write \"query\", \"key\" and \"value\", each with its \"slice\" of a file that holds several, "
+    "such as {\"file\": …, \"slice\": \":, :, 0\", \"layout\": \"BLHD\"} of [B,L,3,H,D]");
+constexpr std::string_view write_lens_of_sides =
+    to_translate("write \"valid_lens\": {\"query\": […], \"key\": […]}");
+constexpr std::string_view write_cache = to_translate(
+    "write \"past_key\" and \"past_value\", or \"key\" and \"value\" where the new ones are in the "
+    "cache too");
+constexpr std::string_view write_block_table = to_translate(
+    "write \"block_table\", a row of pages for each sample, filled up with -1, and \"valid_lens\"");
+constexpr std::string_view write_layout =
+    to_translate("write \"layout\": \"BLHD\" into each of query, key and value");
+constexpr std::string_view write_parts = to_translate(
+    "write \"mask\": {\"causal\": true}, \"valid_lens\" where samples are padded, or both");
+constexpr std::string_view always_equal =
+    to_translate("leave it out: the same input gives the same numbers");
+constexpr std::string_view write_align = to_translate(
+    "write \"mask\": {\"causal\": true, \"align\": \"lower_right\"}, and \"rotary\": "
+    "{\"positions\": …} for its angles");
+constexpr std::string_view write_root =
+    to_translate("write \"scale\", 1 divided by the root of that number");
+constexpr std::string_view write_description = to_translate("write \"description\"");
+constexpr std::string_view write_position =
+    to_translate("write \"embedding\": {\"position\": \"sinusoidal\"}");
+constexpr std::string_view write_memory_keep =
+    to_translate("write \"memory_mask\": {\"keep\": …} of 1 where a key is seen");
+
 // Names in PyTorch, Keras, JAX, Hugging Face's configurations, ONNX and flash-attention.
 constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"causal", write_causal},
@@ -261,6 +288,30 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"format", give_flag},
     {"figsize", give_flag},
     {"dpi", give_flag},
+    {"qkv", write_slices},
+    {"kv", write_slices},
+    {"kv_cache", write_slices},
+    {"k_cache", write_cache},
+    {"v_cache", write_cache},
+    {"query_seq_lengths", write_lens_of_sides},
+    {"key_value_seq_lengths", write_lens_of_sides},
+    {"kv_indptr", write_block_table},
+    {"kv_indices", write_block_table},
+    {"kv_last_page_len", write_block_table},
+    {"qkv_format", write_layout},
+    {"qkv_layout", write_layout},
+    {"layout", write_layout},
+    {"attn_mask_type", write_parts},
+    {"deterministic", always_equal},
+    {"implementation", always_equal},
+    {"local_window_size", write_window},
+    {"cache_position", write_align},
+    {"learnable_sink", write_sinks},
+    {"query_pre_attn_scalar", write_root},
+    {"comment", write_description},
+    {"_comment", write_description},
+    {"positional_encoding", write_position},
+    {"memory_attention_mask", write_memory_keep},
     {"need_weights", write_weights},
     {"output_attentions", write_weights},
     {"return_attention_scores", write_weights},
@@ -325,6 +376,8 @@ constexpr std::string_view write_kind_of_mask =
     to_translate("write what hides keys as a key of its own, such as {\"causal\": true}");
 constexpr std::string_view write_global =
     to_translate("write \"global\": [0], the positions of these tokens");
+constexpr std::string_view write_sides = to_translate(
+    "write \"window\": {\"left\": …, \"right\": …}, the keys seen before and after a query");
 constexpr std::string_view write_rotated_width =
     to_translate("write \"width\", the number of components that are rotated");
 constexpr std::string_view write_dimension = to_translate("write \"dimension\"");
@@ -338,6 +391,12 @@ constexpr MemberOfOthers members_of_others[]{
     {"mask", "kind", write_kind_of_mask},
     {"mask", "sink_tokens", write_global},
     {"mask", "num_sink_tokens", write_global},
+    {"mask", "sink", write_global},
+    {"mask", "local_window_size", write_sides},
+    {"mask", "look_ahead",
+     to_translate("write \"causal\": true, which hides the keys after a query")},
+    {"mask", "key_padding_mask", to_translate("write \"padding\", of true where a key is padding")},
+    {"labels", "value", to_translate("leave it out: a value has the label of its key")},
     {"mask", "diagonal", to_translate("write \"where\": \"j <= i + 1\" for the diagonal 1")},
     {"rotary", "dim", write_rotated_width},
     {"rotary", "rotary_dim", write_rotated_width},

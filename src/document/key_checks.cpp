@@ -47,6 +47,8 @@ std::string help_for(const DocumentKey& key, Kind kind) {
         "leave it out, or give a text: a model reads texts, and this document has "
         "its own tensors");
   }
+  if (kind == Kind::softmax && name == "logits")
+    return translated("write \"scores\", of which softmax makes weights");
   if (key.takes(info(Kind::model)) && !key.takes(info(Kind::encoder_layer)))
     return translated(
         "it is for models: leave it out, or give the folder of one with DocumentOptions::model and "
@@ -54,8 +56,17 @@ std::string help_for(const DocumentKey& key, Kind kind) {
   if (name == "parameters") return translated("leave it out: this kind has no parameters");
   if (name == "scores")
     return translated("leave it out, or choose \"softmax\", which takes given scores");
+  if (kind == Kind::softmax && (name == "query" || name == "key"))
+    return translated(
+        "leave it out, or choose \"scaled_dot_product\", which computes the scores of query and "
+        "key");
   if (kind == Kind::softmax)
     return translated("leave it out: softmax takes \"scores\" and, if wanted, \"value\"");
+  constexpr std::string_view of_source = "source_";
+  if (kind == Kind::encoder_layer && name.starts_with(of_source)) {
+    return translated("write {1}: this kind has no sequence but its own",
+                      in_quotes(name.substr(of_source.size())));
+  }
   if (name == "x")
     return translated(
         "give \"query\", \"key\" and \"value\", or choose a kind that projects hidden states");

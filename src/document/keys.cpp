@@ -358,7 +358,13 @@ constexpr std::array<DocumentKey, 83> keys{{
     {"weights", all, to_translate("false: leave the weights out of the result"), truth,
      Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       values.plan.weights = expect_boolean(given.value, given.place);
+       values.plan.weights = expect_boolean(
+           given.value, given.place,
+           given.value.is(JsonValue::Type::array)
+               ? translated(
+                     "give true or false; weights that exist are drawn by attn-cli plot, and "
+                     "scores of softmax are \"scores\"")
+               : "");
        values.options.weights = values.plan.weights;
      },
      true},

@@ -193,12 +193,25 @@ void read_keep(const JsonValue& value, const PartValue& from, ReadMask& mask) {
   mask.keep_at = from.at;
 }
 
+// Whether an object has members for queries or keys, as this document or JAX names them.
+bool names_sides(const JsonValue& value) {
+  constexpr auto sides = std::to_array<std::string_view>({"query", "key", "q", "kv", "k"});
+  return std::ranges::any_of(sides, [&](auto side) { return value.find(side) != nullptr; });
+}
+
 constexpr const char* tensor_schema = R"("$ref": "#/$defs/tensor")";
 constexpr auto parts = std::to_array<Part>({
     {{"causal", to_translate("key j is seen by query i if j ≤ i + offset")},
      R"("type": "boolean")",
      [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
-       mask.causal = expect_boolean(value, from.at);
+       const bool aligns =
+           value.is(JsonValue::Type::string) &&
+           std::ranges::count(alignments, value.string(), &Named<Alignment>::name) > 0;
+       mask.causal = expect_boolean(
+           value, from.at,
+           aligns
+               ? translated("write {1}", R"("causal": true, "align": )" + in_quotes(value.string()))
+               : "");
      },
      [](const Mask& mask) { return mask.causal ? translated("causal") + aligned(mask) : ""; },
      causal_sentence,
@@ -296,7 +309,7 @@ constexpr auto parts = std::to_array<Part>({
        const JsonValue* ends = value.find("cu_seqlens");
        if (ends != nullptr) {
          read_ends(*ends, {pointer_to(from.at, "cu_seqlens"), from.dtype, from.tensors}, mask);
-       } else if (value.find("query") != nullptr || value.find("key") != nullptr) {
+       } else if (names_sides(value)) {
          throw input_error(translated("documents are one list, of the ids of all keys"), from.at,
                            translated("write {1}", R"("cu_seqlens": {"query": …, "key": …})"));
        } else {
@@ -475,6 +488,12 @@ void expect_mask(const JsonValue& mask, const std::string& pointer) {
       std::find(mask_keys.begin(), mask_keys.end(), mask.string()) != mask_keys.end()) {
     throw input_error(translated("expected an object, found the name of one of its parts"), pointer,
                       write_part(mask.string()));
+  }
+  if (mask.is(JsonValue::Type::array) && mask.size() > 0 &&
+      mask.element(0).is(JsonValue::Type::string)) {
+    throw input_error(translated("expected an object, found an array"), pointer,
+                      translated("write each part as a member, such as {1}",
+                                 R"({"causal": true, "padding": [[false,true]]})"));
   }
   if (mask.is(JsonValue::Type::array)) {
     throw input_error(

@@ -153,6 +153,37 @@ void ParameterSet::expect_none_missing() const {
                                                      : translated("of {1}: {2}", first.name, help));
 }
 
+// Help for a query's weight that is missing where the file has one weight of query, key and value.
+std::string ParameterSet::help_for_fused(std::string_view wanted,
+                                         std::span<const std::string_view> strangers) const {
+  constexpr std::string_view query = "W_q.weight", weight = ".weight";
+  constexpr auto fused = std::to_array<std::string_view>({"c_attn", "qkv", "to_qkv", "Wqkv"});
+  if (!wanted.ends_with(query)) return "";
+  for (const std::string_view stranger : strangers) {
+    if (!stranger.ends_with(weight)) continue;
+    const std::string_view whole = stranger.substr(0, stranger.size() - weight.size());
+    const std::string_view last = whole.substr(whole.rfind('.') + 1);
+    if (std::ranges::count(fused, last) == 0) continue;
+    const std::string ours(wanted.substr(0, wanted.size() - query.size()));
+    const std::string bias = std::string(whole) + ".bias";
+    std::string named =
+        in_quotes(ours + "in_proj_weight") + ": " + in_quotes(stranger.substr(prefix_.size()));
+    if (given_.contains(bias)) {
+      named += ", " + in_quotes(ours + "in_proj_bias") + ": " +
+               in_quotes(std::string_view(bias).substr(prefix_.size()));
+    }
+    const bool columns = last == "c_attn";  // GPT-2's weights are multiplied as x·W
+    return translated(
+        columns
+            ? to_translate("{1} may hold query, key and value: then give \"names\": {{2}} and "
+                           "\"transpose\": true, with the output's as {3}")
+            : to_translate("{1} may hold query, key and value: then give \"names\": {{2}}, with "
+                           "the output's as {3}"),
+        in_quotes(stranger), named, in_quotes(ours + "out_proj.weight"));
+  }
+  return "";
+}
+
 std::string ParameterSet::help_for(std::span<const std::string> names) const {
   // Tensors with names that are known are not misspellings of others.
   std::vector<std::string_view> strangers;
@@ -199,6 +230,7 @@ std::string ParameterSet::help_for(std::span<const std::string> names) const {
     if (name.starts_with(prefix_)) add(name, std::string_view(name).substr(prefix_.size()));
   }
   const std::string& wanted = names[0];
+  if (std::string fused = help_for_fused(wanted, strangers); !fused.empty()) return fused;
   const std::string_view nearest = nearest_name(in_file(wanted), strangers);
   if (!nearest.empty()) {
     return translated("the file has {1}: if that is it, give \"names\": {{2}: {3}}",
@@ -230,9 +262,15 @@ void ParameterSet::expect_complete() const {
   const std::vector<std::string_view> wanted(asked_.begin(), asked_.end());
   const auto refuse = [&](const std::string& name, const std::string& at) {
     const std::string_view nearest = nearest_name(name, wanted);
+    constexpr auto of_sum = std::to_array<std::string_view>({"v", "V", "w", "w_v", "v_a", "W_v"});
+    const bool sums = asked_.contains("w_v.weight") && std::ranges::count(of_sum, name) > 0;
     throw input_error(translated("unknown parameter {1}", in_quotes(name)), at,
-                      nearest.empty() ? translated("leave it out: nothing uses it")
-                                      : translated("did you mean {1}?", in_quotes(nearest)));
+                      sums ? translated("write {1}", R"("w_v.weight", [1,h])")
+                      : name == "transpose"
+                          ? translated("write it into each weight, beside its \"file\" or its "
+                                       "\"data\"; rows of nested arrays are outputs")
+                      : nearest.empty() ? translated("leave it out: nothing uses it")
+                                        : translated("did you mean {1}?", in_quotes(nearest)));
   };
   for (const auto& [ours, theirs] : renamed_) {
     if (!asked_.contains(ours)) refuse(ours, pointer_to(pointer_to(pointer_, "names"), ours));

@@ -219,6 +219,21 @@ void warn_of_more_layers(const ParameterSet& parameters, std::string_view stack,
                  layers));
 }
 
+// Throws Error(input) for a number of layers of which the parameters hold the first ones alone.
+void check_layer_count(const ParameterSet& parameters, std::string_view stack, std::size_t layers) {
+  const auto holds = [&](std::size_t layer) {
+    const std::string prefix = layer_prefix(stack, layer);
+    return parameters.has(prefix + "linear1.weight") || parameters.has(prefix + "linear2.weight") ||
+           parameters.has(prefix + "self_attn.in_proj_weight");
+  };
+  std::size_t found = 0;
+  while (found < layers && holds(found)) ++found;
+  if (found == 0 || found == layers) return;
+  throw input_error(translated("the parameters hold {1}, and \"layers\" is {2}",
+                               translated_count(found, "{1} layer", "{1} layers"), layers),
+                    "/layers", translated("write \"layers\": {1}", found));
+}
+
 // An encoder's layers have no attention to a memory, and one norm less.
 void warn_of_decoder(const ParameterSet& parameters, const std::string& prefix, bool decoder,
                      std::vector<std::string>& warnings) {
@@ -250,6 +265,7 @@ std::vector<TransformerLayer> given_layers(ParameterSet& parameters, const Layer
         translated("put \"{1}\", \"{2}\"… before the names of each layer", layer_prefix("", 0),
                    layer_prefix("", 1)));
   }
+  check_layer_count(parameters, "", layers);
   warn_of_decoder(parameters, layer_prefix("", 0), form.decoder, warnings);
   for (std::size_t i = 0; i < layers; ++i)
     result.push_back(given_layer(parameters, layer_prefix("", i), form, warnings));
@@ -262,6 +278,7 @@ std::vector<TransformerLayer> given_stack(ParameterSet& parameters, const LayerF
                                           std::vector<std::string>& warnings) {
   const std::string_view stack = form.decoder ? "decoder" : "encoder";
   if (layers) warn_of_more_layers(parameters, stack, *layers, warnings);
+  if (layers) check_layer_count(parameters, stack, *layers);
   std::vector<TransformerLayer> result;
   const auto follows = [&] {
     return layers ? result.size() < *layers

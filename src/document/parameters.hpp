@@ -109,6 +109,8 @@ class ParameterSet {
   void expect_none_missing() const;
   std::string in_file(const std::string& full) const;
   std::string help_for(std::span<const std::string> names) const;
+  std::string help_for_fused(std::string_view wanted,
+                             std::span<const std::string_view> strangers) const;
 
   const JsonValue& value_;
   std::string pointer_;

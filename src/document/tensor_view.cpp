@@ -51,7 +51,9 @@ Shape numbers_in(const JsonValue& list, const std::string& at, std::int64_t leas
     throw input_error(
         translated("expected a list of whole numbers, found {1}", translated(type_text(list))), at,
         list.is(JsonValue::Type::number) ? translated("write it in brackets, such as [3]")
-                                         : translated("give one such as [0,2,1]"));
+        : list.is(JsonValue::Type::string)
+            ? translated("write numbers in brackets, such as [2,24,8]")
+            : translated("give one such as [0,2,1]"));
   }
   check_axes(list.size(), at);
   Shape numbers;
@@ -268,7 +270,9 @@ TensorView take_view(JsonValue& object, const std::string& pointer) {
     }
   }
   if (const JsonValue* layout = find("layout")) {
-    view.layout = expect_string(*layout, at("layout"));
+    view.layout = expect_string(
+        *layout, at("layout"),
+        layout->is(JsonValue::Type::array) ? translated("write {1}", "\"BLHD\"") : "");
     check_layout(view.layout, at("layout"));
   }
   auto& members = *std::get<JsonValue::Object>(object.data);

@@ -88,6 +88,12 @@ Vocabulary read_vocabulary(const JsonValue& value, TensorSource& tensors,
       throw error.inside(pointer_to(pointer, "file"));
     }
   }
+  if (value.is(JsonValue::Type::string) && value.string().find('.') != std::string::npos) {
+    throw input_error(translated("expected {1}, found {2}", translated("a list of tokens"),
+                                 translated(type_text(value))),
+                      pointer,
+                      translated("write {1}", "{\"file\": " + in_quotes(value.string()) + "}"));
+  }
   expect_filled_array(value, pointer, translated("a list of tokens"));
   return Vocabulary::from_list(strings_of(value, pointer), pointer);
 }
@@ -137,6 +143,23 @@ bool is_named_padding(const std::string& name) {
       letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return letters == "pad" && name.size() > letters.size();
+}
+
+// "token_ids" of "/tokens", "memory_token_ids" of "/memory_tokens".
+std::string key_of_ids(const std::string& place) {
+  return place.substr(1, place.size() - 2) + "_ids";
+}
+
+// The words of a text as a list of strings, `["the", "cat"]`.
+std::string list_of_words(const std::string& text) {
+  std::string list;
+  constexpr std::string_view space = " \t\r\n";
+  for (std::size_t at = text.find_first_not_of(space); at != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(space, at), text.size());
+    list += (list.empty() ? "" : ", ") + in_quotes(text.substr(at, end - at));
+    at = text.find_first_not_of(space, end);
+  }
+  return "[" + list + "]";
 }
 
 bool same_tokens(const Vocabulary& a, const Vocabulary& b) {
@@ -221,6 +244,12 @@ std::string TokenReader::key(const JsonValue& root, const std::string& prefix) {
 TokenReader::TokenReader(const JsonValue& root, DType dtype, TensorSource& tensors) {
   if (const JsonValue* tokenizer = root.find("tokenizer")) read_tokenizer(*tokenizer, tensors);
   const JsonValue* embedding = root.find("embedding");
+  const bool named = root.find("query") || root.find("x") || root.find("scores");
+  if (!embedding && named && root.find("tokens")) {
+    throw input_error(
+        translated("tokens take the place of hidden states, and these are given"), "/tokens",
+        translated("write \"labels\": {\"query\": […], \"key\": […]} if they name the tokens"));
+  }
   if (!embedding) {
     throw input_error(translated("tokens need an embedding to become hidden states"), embedding_at,
                       translated("add \"embedding\" with a \"vocabulary\" and a \"table\", or "
@@ -251,6 +280,8 @@ void TokenReader::read_tokenizer(const JsonValue& tokenizer, TensorSource& tenso
 }
 
 void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, TensorSource& tensors) {
+  expect_object(embedding, embedding_at,
+                translated("write {1}", R"({"vocabulary": […], "dimension": 8, "init": "torch"})"));
   expect_known_members(embedding, known_keys(embedding_fields), embedding_at);
   if (const JsonValue* given = embedding.find("vocabulary")) {
     Vocabulary own = read_vocabulary(*given, tensors, at("vocabulary"));
@@ -266,7 +297,8 @@ void TokenReader::read_embedding(const JsonValue& embedding, DType dtype, Tensor
   if (tokenizer_ && !pad_) pad_ = vocabulary_->find("[PAD]");
   if (const JsonValue* position = embedding.find("position")) {
     constexpr std::array<std::string_view, 2> positions{"sinusoidal", "none"};
-    const std::string& name = expect_string(*position, at("position"));
+    const std::string& name =
+        expect_string(*position, at("position"), translated("write {1}", "\"sinusoidal\""));
     if (name != positions[0] && name != positions[1]) {
       throw input_error(translated("unknown position \"{1}\"", name), at("position"),
                         suggestion(name, positions));
@@ -351,6 +383,12 @@ std::optional<std::int64_t> TokenReader::read_special(const JsonValue& embedding
 TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way, bool bare,
                                  const std::string& where) const {
   if (way == "tokens") {
+    const JsonValue* first = &value;
+    while (first->is(JsonValue::Type::array) && first->size() > 0) first = &first->element(0);
+    if (first->is(JsonValue::Type::number)) {
+      throw input_error(translated("tokens are words, and these are numbers"), where,
+                        translated("write {1}", in_quotes(key_of_ids(where))));
+    }
     if (!vocabulary_)
       throw input_error(translated("tokens need a vocabulary"), at("vocabulary"),
                         translated("give a list of tokens or {\"file\": …}"));
@@ -432,6 +470,13 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
   // 2. A bare sequence has no batch axis.
   const bool is_text = way == "text";
   bool bare = is_text && value.is(JsonValue::Type::string);
+  constexpr std::size_t longest_text = 200;
+  if (way == "tokens" && value.is(JsonValue::Type::string) &&
+      value.string().size() <= longest_text) {
+    throw input_error(translated("expected {1}, found {2}", translated("sequences of tokens"),
+                                 translated(type_text(value))),
+                      where, translated("write {1}", list_of_words(value.string())));
+  }
   if (!bare) {
     expect_filled_array(value, where,
                         is_text           ? translated("a text or a list of texts")

@@ -196,13 +196,36 @@ std::string others_text(std::span<const OtherMember> others) {
   return text;
 }
 
+namespace {
+
+// Help for members of which it is known how they are saved as tensors; empty for others.
+std::string help_for_reason(std::string_view reason) {
+  if (reason.find("omplex") != reason.npos)
+    return translated("save tensor.real and tensor.imag as tensors of their own");
+  if (reason.find("DynamicCache") == reason.npos && reason.find("DynamicLayer") == reason.npos)
+    return "";
+  return translated(
+      "save keys and values as tensors: torch.save([(layer.keys, layer.values) for layer in "
+      "cache.layers], file)");
+}
+
+}  // namespace
+
 Error not_a_tensor(const OtherMember& other) {
-  return input_error(translated("{1} is not a tensor: {2}", in_quotes(other.name), other.reason),
-                     "",
-                     translated("name another member, or save this one as an array of numbers"));
+  const std::string help = help_for_reason(other.reason);
+  return input_error(
+      translated("{1} is not a tensor: {2}", in_quotes(other.name), other.reason), "",
+      help.empty() ? translated("name another member, or save this one as an array of numbers")
+                   : help);
 }
 
 Error no_tensors(std::span<const OtherMember> others) {
+  const std::string help = others.empty() ? "" : help_for_reason(others[0].reason);
+  if (!help.empty()) {
+    return input_error(
+        translated("the file holds no tensor that can be read: {1}", others_text(others)), "",
+        help);
+  }
   return input_error(
       translated("the file holds no tensor that can be read: {1}", others_text(others)), "",
       translated("save maps as arrays of numbers of a usual type, such as tensor.float() has, "

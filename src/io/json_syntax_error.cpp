@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <string>
 #include <utility>
@@ -138,9 +139,16 @@ std::string help_for_word(std::string_view word) {
   if (is_special_number(word) || word == "float") {
     return translated("write NaN and infinities as the strings \"nan\", \"inf\" and \"-inf\"");
   }
+  if (word == "None") return translated("leave the key out: what is absent is not written");
   if (is_literal(lower_case(word))) {
     return translated("JSON writes true, false and null, in small letters");
   }
+  if (word.starts_with("...") || word.starts_with("…"))
+    return translated("write all rows and numbers: nothing stands for those between");
+  constexpr auto functions = std::to_array<std::string_view>(
+      {"sqrt", "exp", "log", "pow", "sin", "cos", "pi", "e", "math.sqrt", "np.sqrt", "math.pi"});
+  if (std::ranges::count(functions, word) > 0)
+    return translated("write the number itself, such as 1.4142: JSON computes nothing");
   if (word[0] == '+' || word[0] == '.') return translated("a number starts with a digit or '-'");
   if (word[0] == '0' && word.size() > 1 && is_json_digit(word[1]))
     return translated("a number has no leading zeros");
@@ -299,17 +307,21 @@ class Search {
       const char c = text_[begin_];
       refuse(translated("the end of the text"),
              c == '}' || c == ']' ? translated("remove it, or add the bracket that it closes")
-             : c == '{'           ? translated("give one document at a time, or one per line of a "
-                                                         ".jsonl file to attn-cli batch")
+             : c == ':' ? translated("put { before the first key and } after the last value")
+             : c == '{' ? translated("give one document at a time, or one per line of a "
+                                     ".jsonl file to attn-cli batch")
              : is_json_digit(c) || c == '-' || c == '['
                  ? translated("one text holds one value: put all of them into one list")
                  : translated("one text holds one value"));
     }
     if (expected == Expected::key || expected == Expected::key_or_end) {
       const bool shell = !word_.empty() && text_.find_first_of("\"'") == text_.npos;
-      refuse(translated("a key"), shell          ? translated(help_shell)
-                                  : help.empty() ? translated(help_quotes)
-                                                 : help);
+      const bool row = begin_ < text_.size() && text_[begin_] == '[';
+      refuse(translated("a key"),
+             shell ? translated(help_shell)
+             : row ? translated("rows of numbers stand in [ ]; { } is for members with names")
+             : help.empty() ? translated(help_quotes)
+                            : help);
     }
     if (!word_.empty() && !is_value_)
       fail(translated("{1} is not a JSON value", found()), begin_, help);

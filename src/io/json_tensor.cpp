@@ -365,6 +365,14 @@ Tensor tensor_from_json(const JsonValue& value, DType dtype, const std::string& 
   const std::string meant = value.is(JsonValue::Type::string) ? meant_by(value.string()) : "";
   if (!meant.empty())
     throw input_error(translated("{1} is not a tensor", described(value)), pointer, meant);
+  if (value.is(JsonValue::Type::number) || value.is(JsonValue::Type::boolean)) {
+    throw input_error(
+        translated("{1} is not a tensor", described(value)), pointer,
+        dtype == DType::boolean
+            ? translated("give one truth for each key, such as [[false,true]]")
+            : translated(
+                  "give an array of numbers, one for each that is meant, such as [0.5,0.5]"));
+  }
   // A string with an extension is likely a file's name.
   const bool names_file = value.is(JsonValue::Type::string) &&
                           value.string().find_last_of('.') != std::string::npos &&

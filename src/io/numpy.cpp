@@ -336,6 +336,9 @@ RawArray npy_array(std::span<const std::byte> bytes, std::shared_ptr<const void>
         content.type.code == "V" ? translated("save its fields as arrays of their own")
         : content.type.code.ends_with('O')
             ? translated("save each array in it alone, with numpy.savez(\"maps.npz\", a=…, b=…)")
+        : without_order(content.type.code) == "V2"
+            ? translated("if they are bfloat16 numbers, save them as float32: "
+                         "array.view(ml_dtypes.bfloat16).astype(numpy.float32)")
         : content.type.code.find('c') != std::string::npos
             ? translated("save array.real, array.imag or abs(array)")
         : content.type.holds_texts()

@@ -79,6 +79,26 @@ TEST_CASE("names, tables and rows have the numbers of their cell") {
   CHECK(std::isnan(value("t[3]")));
 }
 
+TEST_CASE("a table with other indices than axes is told which it may have") {
+  const auto help = [](const attn::Shape& shape) {
+    const std::string told = error_from([&] {
+      const ExpressionTree tree(
+          {"t[i, j, i, j, i]",
+           {{"t", Tensor(shape, std::vector<double>(attn::element_count(shape)))}}},
+          ExpressionUse::score, "/score", sizes());
+    });
+    return told.substr(told.find("  help:  ") + 9);
+  };
+  // Two samples, three heads, four queries and five keys.
+  CHECK(help({3}) == "give one index per axis, such as t[i]");
+  CHECK(help({2, 5}) == "give one index per axis, such as t[b, i]");
+  CHECK(help({3, 5}) == "give one index per axis, such as t[h, i]");
+  CHECK(help({4, 5}) == "give one index per axis, such as t[i, j]");
+  CHECK(help({3, 1, 1}) == "give one index per axis, such as t[h, 0, 0]");
+  CHECK(help({2, 4, 5}) == "give one index per axis, such as t[b, i, j]");
+  CHECK(help({2, 3, 4, 5}) == "give one index per axis, such as t[b, h, i, j]");
+}
+
 TEST_CASE("a wrong expression is shown with a caret below the place") {
   CHECK(error_of_expression("s + ofset") ==
         "unknown name \"ofset\"\n    s + ofset\n        ^\n  where: /score\n  help:  did you mean "

@@ -80,7 +80,7 @@ TEST_CASE("flags of kernels and comparisons get the key of a document or the fla
   check_flag("run", "--layout",
              "write \"layout\": \"BLHD\" into the document, beside the \"file\" of each tensor");
   check_flag("run", "--window_size",
-             "write --where \"abs(i - j) <= 3\", or \"mask\": {\"window\": {\"left\": 3, "
+             "write --where \"i - j <= 3 && j <= i\", or \"mask\": {\"window\": {\"left\": 3, "
              "\"right\": 0}} into the document");
   check_flag("run", "--dropout_p",
              "write \"dropout\": {\"p\": 0.1, \"training\": true} into the document");

@@ -194,7 +194,8 @@ TEST_CASE("flags in the wrong place or form get their cure") {
        "unknown flag \"--device\"" + run + "leave it out: attention is computed on the CPU"},
       {{"run", "d.json", "--window", "2"},
        "unknown flag \"--window\"" + run +
-           "write --where \"abs(i - j) <= 3\", or \"mask\": {\"window\": {\"left\": 3, \"right\": "
+           "write --where \"i - j <= 3 && j <= i\", or \"mask\": {\"window\": {\"left\": 3, "
+           "\"right\": "
            "0}} into the document"},
       {{"run", "d.json", "--labels", "x"},
        "unknown flag \"--labels\"" + run +

@@ -200,6 +200,26 @@ TEST_CASE("parameters of decoder layers in an encoder layer are told") {
           .empty());
 }
 
+TEST_CASE("more layers than the parameters hold are refused with their number") {
+  const TemporaryFolder folder;
+  std::vector<attn::NamedTensor> tensors;
+  for (const char* layer : {"layers.0.", "layers.1."}) {
+    const auto add = [&](const std::string& name, const attn::Shape& shape) {
+      tensors.push_back(
+          {layer + name, attn::Tensor(shape, std::vector<float>(attn::element_count(shape), 1))});
+    };
+    add("self_attn.in_proj_weight", {6, 2});
+    add("linear1.weight", {3, 2});
+    add("linear2.weight", {2, 3});
+  }
+  folder.write("two.npz", attn::npz_bytes(tensors));
+  CHECK(problems_of(R"({"attention":"encoder_layer","heads":1,"layers":6,"x":{"ones":[2,2]},)"
+                    R"("parameters":{"file":"two.npz"}})",
+                    folder.path()) ==
+        "the parameters hold 2 layers, and \"layers\" is 6\n  where: doc.json, /layers\n"
+        "  help:  write \"layers\": 2");
+}
+
 TEST_CASE("padding that is written into sequences of tokens is told to be seen") {
   const auto of = [](const std::string& tokens, const std::string& pad = "",
                      const std::string& more = "") {

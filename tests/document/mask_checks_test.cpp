@@ -230,6 +230,18 @@ TEST_CASE("queries and keys with more heads than positions are told how they are
             .warnings.empty());
 }
 
+TEST_CASE("sequences that end at the samples' number ask for the layout of packed tensors") {
+  const std::string help =
+      "write \"layout\": \"LHD\" in query, key and value if they are [L,H,D]: without it the "
+      "first axis is that of 16 samples";
+  CHECK(refused(R"("mask": {"cu_seqlens": [0, 5, 16]})", 16, 0, 4, 2) ==
+        "the sequences end at 16, and there are 2 keys\n  where: document, /mask/cu_seqlens\n"
+        "  help:  " +
+            help);
+  CHECK(refused(R"("mask": {"cu_seqlens": {"query": [0, 5, 16], "key": [0, 5, 16]}})", 16, 0, 4, 2)
+            .ends_with(help));
+}
+
 TEST_CASE("packed queries [T,H,D] are told how they are read") {
   const auto packed = [](const std::string& sizes) {
     return plan_of(R"({"attention": "scaled_dot_product", "query": {"ones": )" + sizes + "}}")

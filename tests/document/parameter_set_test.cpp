@@ -142,6 +142,35 @@ TEST_CASE("errors name the first eight tensors of a file") {
         problem + "blk.3, blk.4, blk.5, blk.6, blk.7, blk.8, W_q.weight, W_k.weight");
 }
 
+TEST_CASE("one weight of query, key and value is suggested as such") {
+  const TemporaryFolder folder;
+  const auto ones = [](const std::string& name, attn::Shape shape) {
+    const std::size_t count = attn::element_count(shape);
+    return attn::NamedTensor{name, attn::Tensor(std::move(shape), std::vector<double>(count, 1))};
+  };
+  const std::string missing = "  where: doc.json, /parameters/file\n  help:  of ";
+  const std::vector<attn::NamedTensor> timm{ones("qkv.weight", {6, 2}), ones("qkv.bias", {6}),
+                                            ones("proj.weight", {2, 2})};
+  folder.write("timm.npz", attn::npz_bytes(timm));
+  CHECK(problems_of(self_attention(R"({"file":"timm.npz"})"), folder.path()) ==
+        "the parameters W_q.weight, W_k.weight and W_v.weight are missing\n" + missing +
+            "W_q.weight: \"qkv.weight\" may hold query, key and value: then give \"names\": "
+            "{\"in_proj_weight\": \"qkv.weight\", \"in_proj_bias\": \"qkv.bias\"}, with the "
+            "output's as \"out_proj.weight\"");
+  CHECK(problems_of(self_attention(R"({"file":"timm.npz","names":{"in_proj_weight":"qkv.weight",)"
+                                   R"("in_proj_bias":"qkv.bias"}})"),
+                    folder.path())
+            .empty());
+  const std::vector<attn::NamedTensor> gpt{ones("attn.c_attn.weight", {2, 6})};
+  folder.write("gpt.npz", attn::npz_bytes(gpt));
+  CHECK(problems_of(self_attention(R"({"file":"gpt.npz","prefix":"attn."})"), folder.path()) ==
+        "the parameters attn.W_q.weight, attn.W_k.weight and attn.W_v.weight are missing\n" +
+            missing +
+            "attn.W_q.weight: \"attn.c_attn.weight\" may hold query, key and value: then give "
+            "\"names\": {\"in_proj_weight\": \"c_attn.weight\"} and \"transpose\": true, with the "
+            "output's as \"out_proj.weight\"");
+}
+
 TEST_CASE("names without the prefix are not suggested") {
   const TemporaryFolder folder;
   std::vector<attn::NamedTensor> tensors = self_weights("a.", usual_numbers);

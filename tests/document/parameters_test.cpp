@@ -348,7 +348,8 @@ TEST_CASE("parameters of wrong shapes are named as the document names them") {
         "W_k.weight [4,3] does not fit: expected [out,4]\n"
         "  where: doc.json, /parameters/W_k.weight\n"
         "  help:  its second axis is the width of what it is applied to, [2,3,4]; weights that are "
-        "multiplied as x·W come with \"transpose\": true");
+        "multiplied as x·W come with \"transpose\": true beside their \"file\" or \"data\", and as "
+        "nested arrays with their columns as rows");
   CHECK(problems_of(document(
             object(with(linears({"Q", "K", "V", "linear"}), "V.bias", drawn("[3]", 1))))) ==
         "V.bias [3] does not fit: expected [4]\n"
@@ -358,7 +359,8 @@ TEST_CASE("parameters of wrong shapes are named as the document names them") {
         "the query part of in_proj_weight [4,3] does not fit: expected [out,4]\n"
         "  where: doc.json, /parameters/in_proj_weight\n"
         "  help:  its second axis is the width of what it is applied to, [2,3,4]; weights that are "
-        "multiplied as x·W come with \"transpose\": true");
+        "multiplied as x·W come with \"transpose\": true beside their \"file\" or \"data\", and as "
+        "nested arrays with their columns as rows");
   CHECK(problems_of(document(R"({"in_proj_weight":)" + drawn("[10,4]", 1) + "}")) ==
         "in_proj_weight [10,4] cannot be split into query, key and value of 2 heads\n"
         "  where: doc.json, /parameters/in_proj_weight\n"
@@ -413,7 +415,8 @@ TEST_CASE("parameters of a file are named as the file names them") {
         "a.W_v.weight [4,3] does not fit: expected [out,4]\n"
         "  where: doc.json, /parameters/file\n"
         "  help:  its second axis is the width of what it is applied to, [2,3,4]; weights that are "
-        "multiplied as x·W come with \"transpose\": true");
+        "multiplied as x·W come with \"transpose\": true beside their \"file\" or \"data\", and as "
+        "nested arrays with their columns as rows");
   folder.write("whole.npz", attn::npz_bytes(tensors_of(ours, "model.attn.")));
   CHECK(problems_of(document(R"({"file":"whole.npz"})"), folder.path()) ==
         "the parameters W_q.weight, W_k.weight and W_v.weight are missing\n"
@@ -453,7 +456,8 @@ TEST_CASE("with a list of kinds the places are those of each kind's own paramete
         "W_k.weight [2,1] does not fit: expected [out,2]\n"
         "  where: doc.json, /parameters/cross/W_k.weight\n"
         "  help:  its second axis is the width of what it is applied to, [1,2]; weights that are "
-        "multiplied as x·W come with \"transpose\": true");
+        "multiplied as x·W come with \"transpose\": true beside their \"file\" or \"data\", and as "
+        "nested arrays with their columns as rows");
   CHECK(problems_of(start + R"({"self":)" + sound + "}}") ==
         "the parameters are missing\n"
         "  where: doc.json, /parameters/cross\n"

@@ -424,5 +424,6 @@ TEST_CASE("help for usual mistakes") {
       help_for(R"({"attention":"self","x":[[1,2,3]],"parameters":{"W_q.weight":[[1,2],[1,2],[1,2]],
     "W_k.weight":[[1,2],[1,2],[1,2]],"W_v.weight":[[1,2],[1,2],[1,2]]}})") ==
       "its second axis is the width of what it is applied to, [1,3]; weights that are multiplied "
-      "as x·W come with \"transpose\": true");
+      "as x·W come with \"transpose\": true beside their \"file\" or \"data\", and as nested "
+      "arrays with their columns as rows");
 }

@@ -166,7 +166,7 @@ TEST_CASE("views of a wrong type are refused at their place") {
         "  help:  write it in brackets, such as [3]");
   CHECK(refused_view(R"("reshape":"4,6")") ==
         "expected a list of whole numbers, found a string\n  where: /query/reshape\n"
-        "  help:  give one such as [0,2,1]");
+        "  help:  write numbers in brackets, such as [2,24,8]");
   CHECK(refused_view(R"("transpose":{})") ==
         "expected a list of whole numbers, found an object\n  where: /query/transpose\n"
         "  help:  give one such as [0,2,1]");
@@ -178,7 +178,7 @@ TEST_CASE("views of a wrong type are refused at their place") {
         "  help:  give a whole number of at least 0");
   CHECK(refused_view(R"("layout":["B","L","D"])") ==
         "expected a string, found an array\n  where: /query/layout\n"
-        "  help:  give a string");
+        "  help:  write \"BLHD\"");
 }
 
 TEST_CASE("views that do not fit are refused") {

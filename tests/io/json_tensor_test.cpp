@@ -182,7 +182,12 @@ TEST_CASE("what is no number is an error that names it") {
 
 TEST_CASE("a value that is no array is not a tensor") {
   const std::string help = "\n  help:  give nested arrays of numbers, such as [[1,2],[3,4]]";
-  CHECK(error_in("1.5") == "the number 1.5 is not a tensor\n  where: /query" + help);
+  CHECK(error_in("1.5") ==
+        "the number 1.5 is not a tensor\n  where: /query\n"
+        "  help:  give an array of numbers, one for each that is meant, such as [0.5,0.5]");
+  CHECK(error_in("1", DType::boolean) ==
+        "the number 1 is not a tensor\n  where: /query\n"
+        "  help:  give one truth for each key, such as [[false,true]]");
   CHECK(error_in("\"a\"") == "the string \"a\" is not a tensor\n  where: /query" + help);
   CHECK(error_in("{}") == "an object is not a tensor\n  where: /query" + help);
   CHECK(error_in("\"see a.npy\"") ==

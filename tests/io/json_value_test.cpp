@@ -382,6 +382,12 @@ TEST_CASE("a text that goes on after its value is told so") {
       {"{} {}",
        "expected the end of the text, found '{'\n  where: line 1, column 4\n"
        "  help:  give one document at a time, or one per line of a .jsonl file to attn-cli batch"},
+      {"\"a\": 1",
+       "expected the end of the text, found ':'\n  where: line 1, column 4\n"
+       "  help:  put { before the first key and } after the last value"},
+      {"{[1,0],[0,1]}",
+       "expected a key, found '['\n  where: line 1, column 2\n"
+       "  help:  rows of numbers stand in [ ]; { } is for members with names"},
       {"1 x",
        "expected the end of the text, found a word\n  where: line 1, column 3\n"
        "  help:  one text holds one value"},
@@ -414,7 +420,13 @@ TEST_CASE("bare words get advice") {
        "  help:  JSON writes true, false and null, in small letters"},
       {"[None]",
        "\"None\" is not a JSON value\n  where: line 1, column 2\n"
-       "  help:  JSON writes true, false and null, in small letters"},
+       "  help:  leave the key out: what is absent is not written"},
+      {"[sqrt(2)]",
+       "\"sqrt\" is not a JSON value\n  where: line 1, column 2\n"
+       "  help:  write the number itself, such as 1.4142: JSON computes nothing"},
+      {"[[1], ...]",
+       "\"...\" is not a JSON value\n  where: line 1, column 7\n"
+       "  help:  write all rows and numbers: nothing stands for those between"},
       {"[truefalse]",
        std::string("\"truefalse\" is not a JSON value\n  where: line 1, column 2") + quotes_help},
       {"[“a”]",

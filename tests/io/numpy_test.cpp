@@ -153,6 +153,11 @@ TEST_CASE("elements that are no real numbers are refused by name") {
         "  help:  save its fields as arrays of their own");
   CHECK(header_error("{'descr': '|V8', 'fortran_order': False, 'shape': (1,)}") ==
         "the array holds structures (dtype \"|V8\"), which cannot be elements of a tensor" + help);
+  CHECK(header_error("{'descr': '<V2', 'fortran_order': False, 'shape': (1,)}") ==
+        "the array holds structures (dtype \"<V2\"), which cannot be elements of a tensor\n"
+        "  where: byte 20\n"
+        "  help:  if they are bfloat16 numbers, save them as float32: "
+        "array.view(ml_dtypes.bfloat16).astype(numpy.float32)");
   CHECK(header_error("{'descr': '|S8', 'fortran_order': False, 'shape': (1,)}") ==
         "the array holds strings (dtype \"|S8\"), which cannot be elements of a tensor\n"
         "  where: byte 20\n"

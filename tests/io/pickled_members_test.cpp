@@ -87,6 +87,9 @@ TEST_CASE("members of a pickle that are no tensors are told with their reasons, 
   CHECK(error_from([&] { file.read("args"); }) ==
         "\"args\" is not a tensor: a value of argparse.Namespace\n  where: " + pickles +
             "members.pt\n  help:  name another member, or save this one as an array of numbers");
+  CHECK(error_from([&] { file.read("c"); }) ==
+        "\"c\" is not a tensor: complex numbers (torch.ComplexFloatStorage)\n  where: " + pickles +
+            "members.pt\n  help:  save tensor.real and tensor.imag as tensors of their own");
 }
 
 TEST_CASE("a file of attentions that were not computed says how they are") {
