@@ -234,7 +234,15 @@ Shape check_linear(const Linear& linear, const Shape& x, const std::string& pref
     throw input_error(
         translated("{1} {2} does not fit: expected {3}", weight, text(shape), expected),
         "/parameters/" + weight,
-        shape.size() == 2 && shape[0] == x.back()
+        shape.size() == 3 && shape[0] == x.back()
+            ? translated("join its heads: write {1}", R"({"file": …, "name": …, "reshape": )" +
+                                                          text({shape[0], shape[1] * shape[2]}) +
+                                                          R"(, "transpose": true})")
+        : shape.size() == 3 && shape[1] == x.back()
+            ? translated("join its heads: write {1}",
+                         R"({"file": …, "name": …, "view": [{"transpose": [0,2,1]}, {"reshape": )" +
+                             text({shape[0] * shape[2], shape[1]}) + "}]}")
+        : shape.size() == 2 && shape[0] == x.back()
             ? translated(
                   "its second axis is the width of what it is applied to, {1}; weights that "
                   "are multiplied as x·W come with \"transpose\": true beside their \"file\" "

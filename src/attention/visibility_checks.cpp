@@ -238,12 +238,18 @@ Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, DType dtype,
   }
   if (!fits) {
     const std::optional<Shape> better = fitting_shape(shape, geometry);
+    const std::size_t queries = geometry.queries, keys = geometry.keys;
+    const bool of_longer = !too_long && shape.size() > 1 && queries == keys &&
+                           shape.back() == shape[shape.size() - 2] && shape.back() > keys;
     const std::string help =
-        better ? translated(
-                     "write \"reshape\": {1}, or give each axis, counted from the last, the "
-                     "size 1 or that of the weights",
-                     text(*better))
-               : translated("each axis, counted from the last, must be 1 or that of the weights");
+        of_longer
+            ? translated("take the part of this length: \"slice\": {1}",
+                         "\"..., :" + std::to_string(queries) + ", :" + std::to_string(keys) + "\"")
+        : better ? translated(
+                       "write \"reshape\": {1}, or give each axis, counted from the last, the "
+                       "size 1 or that of the weights",
+                       text(*better))
+                 : translated("each axis, counted from the last, must be 1 or that of the weights");
     throw input_error(translated("{1} {2} does not broadcast against the weights {3}", name,
                                  text(shape), text(axes)),
                       std::string("/mask/") + name, help);

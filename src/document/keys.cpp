@@ -330,8 +330,10 @@ constexpr std::array<DocumentKey, 83> keys{{
     {"norm", layers, to_translate("post or pre"), +[] { return names_schema(norm_places); },
      Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
+       constexpr auto names_of_kinds = std::to_array<std::string_view>(
+           {"layer", "rms", "LayerNorm", "layer_norm", "layernorm", "RMSNorm", "rms_norm"});
        const bool kind = given.value.is(JsonValue::Type::string) &&
-                         (given.value.string() == "layer" || given.value.string() == "rms");
+                         std::ranges::count(names_of_kinds, given.value.string()) > 0;
        if (kind) {
          throw input_error(translated("unknown {1} \"{2}\"", "norm", given.value.string()),
                            given.place, translated("write {1}", "\"norm_kind\""));

@@ -103,6 +103,7 @@ class KindReader {
     parts_.states.past_value = read_tensor("past_value");
     parts_.scores = read_tensor("scores");
     read("block_table", [&](const JsonValue& table, const std::string& at) {
+      check_rows(table, at);
       read_pages(parts_.tensors.read(table, DType::int64, at), at, key, value);
     });
     const auto note = [&](const char* name, const Tensor& tensor) {
@@ -145,6 +146,19 @@ class KindReader {
     const bool last = steps != nullptr && steps->is(JsonValue::Type::array) && steps->size() > 0;
     return tensor->find("layout") ||
            (last && steps->element(steps->size() - 1).find("layout") != nullptr);
+  }
+
+  // Throws Error(input) for samples of different numbers of pages.
+  static void check_rows(const JsonValue& table, const std::string& at) {
+    if (!table.is(JsonValue::Type::array) || table.block() != nullptr) return;
+    for (std::size_t i = 1; i < table.size(); ++i) {
+      const JsonValue &first = table.element(0), &row = table.element(i);
+      const bool lists = first.is(JsonValue::Type::array) && row.is(JsonValue::Type::array);
+      if (!lists || row.size() == first.size()) continue;
+      throw input_error(
+          translated("row {1} names {2} pages, and the first one {3}", i, row.size(), first.size()),
+          pointer_to(at, i), translated("fill shorter rows up with -1"));
+    }
   }
 
   // Pages [N,P,H,D] of a tensor whose layout brought it into the order N, H, P, D.

@@ -281,10 +281,20 @@ class MaskChecks {
     const Tensor& padding = given_.padding;
     if (!padding || is_shape_only(padding) || hides_all(padding, 1)) return;
     const auto all = padding.values<std::uint8_t>();
+    bool begins = true;
+    std::optional<std::size_t> full;
     for (std::size_t first = 0; first < all.size(); first += geometry_.keys) {
       const auto keys = all.subspan(first, geometry_.keys);
-      if (!keys[0] || !std::ranges::is_sorted(keys, std::greater<>())) return;
+      begins = begins && keys[0] && std::ranges::is_sorted(keys, std::greater<>());
+      if (!full && std::ranges::count(keys, 0) == 0) full = first / geometry_.keys;
     }
+    if (!begins && full) {
+      warnings_.push_back(translated(
+          "{1} hides every key of sample {2}: 1 means padding there; write \"keep\" if 1 "
+          "means a token",
+          named("padding"), *full));
+    }
+    if (!begins) return;
     warnings_.push_back(
         translated("{1} begins every sample with padding: 1 means padding there; write \"keep\" if "
                    "1 means a token",

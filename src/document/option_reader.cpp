@@ -86,6 +86,10 @@ template <>
 struct FieldType<Reach> {
   static constexpr Schema schema = R"("type": "integer", "minimum": -1)";
   static Reach read(const JsonValue& value, const std::string& place) {
+    if (value.is(JsonValue::Type::null)) {
+      throw input_error(translated("expected a number, found null"), place,
+                        translated("leave it out, or write -1, for all keys on that side"));
+    }
     const std::int64_t reach = expect_integer(value, place, -1);
     return reach < 0 ? Reach{} : Reach{static_cast<std::size_t>(reach)};
   }

@@ -268,10 +268,33 @@ class PlanAssembly {
     return layout_warnings(parts_.states);
   }
 
-  // Lengths that do not fit may be right, and the axes wrong.
+  // Whether a tensor is [B,L,H,D] of another [B,H,L,D], of which the axes of length may differ.
+  static bool has_heads_behind(const Tensor& tensor, const Tensor& usual) {
+    if (tensor.rank() != 4 || usual.rank() != 4) return false;
+    return tensor.shape()[1] != usual.shape()[1] && tensor.shape()[2] == usual.shape()[1];
+  }
+
+  // Lengths that do not fit may be right, and the axes wrong; so of other tensors.
   Error with_layout(const Error& error) const {
+    const auto in_layout = [&](const char* at, const Tensor& tensor, const Tensor& usual) {
+      return error.where() == at && has_heads_behind(tensor, usual);
+    };
+    const Sequences& states = parts_.states;
+    if (in_layout("/past_key", states.past_key, states.key_or_query()) ||
+        in_layout("/past_value", states.past_value, states.value_or_key()) ||
+        in_layout("/gradient/output", parts_.plan.output_gradient, states.query)) {
+      return {error.kind(), error.problem(), error.where(),
+              translated("write \"layout\": \"BLHD\" into it if it is [B,L,H,D]")};
+    }
     if (!error.where().starts_with("/valid_lens")) return error;
     std::string help = error.help();
+    const bool of_entry = error.where().starts_with("/valid_lens/");
+    if (of_entry && parts_.plan.pages && states.key) {
+      help += translated("; \"block_table\" names pages of {1} keys for each sample",
+                         states.key.shape()[states.key.rank() - 2]);
+    }
+    if (of_entry && parts_.decoder())
+      help += translated("; those of the memory are \"memory_valid_lens\"");
     for (const std::string& doubt : layout_doubts()) help += translated("; ") + doubt;
     return {error.kind(), error.problem(), error.where(), help};
   }

@@ -140,8 +140,10 @@ Tensor checked_conversion(const Tensor& tensor, DType dtype, const std::string& 
   const auto refuse = [&](double number, const std::string& expected) {
     throw input_error(
         translated("the number {1} is not a {2}", number_text(number), expected), pointer,
-        translated("give {1}", dtype == DType::boolean ? translated("only 0 and 1")
-                                                       : translated("only whole numbers")));
+        dtype == DType::boolean && number < 0
+            ? translated("give only 0 and 1; numbers that are added to the scores are \"bias\"")
+            : translated("give {1}", dtype == DType::boolean ? translated("only 0 and 1")
+                                                             : translated("only whole numbers")));
   };
   const bool whole = dtype == DType::boolean || dtype == DType::int64;
   check_memory(tensor.size(), whole ? sizeof(double) : size_of(dtype),
@@ -248,7 +250,14 @@ const TensorFile& TensorSource::file(const std::string& name) {
   try {
     return files_.emplace(name, open(name)).first->second;
   } catch (const Error& error) {
-    const std::string help = error.kind() == ErrorKind::file ? help_for_file(name) : "";
+    std::string help = error.kind() == ErrorKind::file ? help_for_file(name) : "";
+    // A confined document does not learn which files there are.
+    const bool looks = error.kind() == ErrorKind::file && help.empty() && !access_.restrict_to;
+    for (const char* ending : {".npy", ".npz", ".safetensors", ".pt", ".json", ".csv"}) {
+      std::error_code none;
+      if (looks && help.empty() && std::filesystem::exists(path(name + ending), none))
+        help = translated("did you mean {1}?", in_quotes(name + ending));
+    }
     if (help.empty()) throw;
     throw Error(error.kind(), error.problem(), error.where(), help);
   }

@@ -369,7 +369,7 @@ std::optional<std::int64_t> TokenReader::read_special(const JsonValue& embedding
     if (!vocabulary_)
       throw input_error(translated("there is no vocabulary to find \"{1}\" in", name), at(key),
                         translated("give its id, or a \"vocabulary\""));
-    return vocabulary_->id(name, at(key));
+    return vocabulary_->id(name, at(key), translated("else add it to the vocabulary"));
   }
   const std::int64_t id = expect_integer(*value, at(key), 0);
   const std::size_t rows = table_.shape()[0];

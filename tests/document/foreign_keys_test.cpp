@@ -227,6 +227,52 @@ TEST_CASE("kinds and sources of numbers get what is meant") {
   }
 }
 
+TEST_CASE("sizes and axes that do not fit get the reading that would") {
+  const TemporaryFolder folder;
+  folder.write("q.npy", attn::npy_bytes(attn::Tensor({2, 2}, std::vector<float>(4, 1))));
+  folder.write("b.npy", attn::npy_bytes(attn::Tensor({2, 2}, std::vector<float>{0, -5, 0, 0})));
+  const std::string pages =
+      R"("attention":"sdpa","query":{"ones":[2,1,2]},"key":{"ones":[4,4,2]},"block_table":)";
+  const std::string cached =
+      R"("attention":"sdpa","query":{"ones":[2,4,1,8]},"past_value":{"ones":[2,4,6,8]},)";
+  for (
+      const Slip& slip : {
+          Slip{pages + R"([[0,1],[2,3]],"valid_lens":[5,9])", "/valid_lens/1",
+               "give the number of leading keys that are valid; \"block_table\" names pages of 8 "
+               "keys for each sample"},
+          {pages + "[[0,1],[2,3,1]]", "/block_table/1", "fill shorter rows up with -1"},
+          {cached + R"("past_key":{"ones":[2,6,4,8]})", "/past_key",
+           R"(write "layout": "BLHD" into it if it is [B,L,H,D])"},
+          {R"("attention":"sdpa","query":{"ones":[2,4,6,8]},)"
+           R"("gradient":{"output":{"ones":[2,6,4,8]}})",
+           "/gradient/output", R"(write "layout": "BLHD" into it if it is [B,L,H,D])"},
+          {R"("attention":"sdpa","query":{"ones":[2,3]},"mask":{"allow":{"file":"b.npy"}})",
+           "/mask/allow", R"(give only 0 and 1; numbers that are added to the scores are "bias")"},
+          {R"("attention":"sdpa","query":{"ones":[1,1,2,3]},"mask":{"allow":{"ones":[1,1,9,9]}})",
+           "/mask/allow", R"(take the part of this length: "slice": "..., :2, :2")"},
+          {R"("attention":"sdpa","query":{"ones":[2,3]},"mask":{"window":{"left":1,"right":null}})",
+           "/mask/window/right", "leave it out, or write -1, for all keys on that side"},
+          {R"("attention":"sdpa","query":{"file":"q"})", "/query/file", R"(did you mean "q.npy"?)"},
+          {R"("attention":"self","x":{"ones":[2,6]},"parameters":{"W_q.weight":{"ones":[6,2,4]},)"
+           R"("W_k.weight":{"ones":[8,6]},"W_v.weight":{"ones":[8,6]}})",
+           "/parameters/W_q.weight",
+           R"(join its heads: write {"file": …, "name": …, "reshape": [6,8], "transpose": true})"},
+          {R"("attention":"self","x":{"ones":[2,6]},"parameters":{"W_q.weight":{"ones":[2,6,4]},)"
+           R"("W_k.weight":{"ones":[8,6]},"W_v.weight":{"ones":[8,6]}})",
+           "/parameters/W_q.weight",
+           R"(join its heads: write {"file": …, "name": …, "view": [{"transpose": [0,2,1]}, )"
+           R"({"reshape": [8,6]}]})"},
+          {R"("attention":"decoder_layer","heads":1,"seed":1,"feed_forward":2,"x":{"ones":[2,2]},)"
+           R"("memory":{"ones":[5,2]},"parameters":{"init":"torch"},"mask":{"causal":true},)"
+           R"("valid_lens":[4])",
+           "/valid_lens",
+           "give the number of leading keys that are valid; those of the memory are "
+           R"("memory_valid_lens")"},
+      }) {
+    check_help("", slip, folder);
+  }
+}
+
 TEST_CASE("heads and prefixes that do not fit learned weights say what would") {
   const TemporaryFolder folder;
   const attn::Tensor weight({24, 8}, std::vector<float>(192, 0.1F));

@@ -133,6 +133,9 @@ TEST_CASE("keys and values in the wrong place or form get the one that is meant"
            {R"("attention":"encoder_layer","heads":1,"feed_forward":2,"norm":"rms","x":[[1,2]],)"
             R"("seed":1,"parameters":{"init":"torch"})",
             "unknown norm \"rms\"", "/norm", "write \"norm_kind\""},
+           {R"("attention":"encoder_layer","heads":1,"feed_forward":2,"norm":"LayerNorm",)"
+            R"("x":[[1,2]],"seed":1,"parameters":{"init":"torch"})",
+            "unknown norm \"LayerNorm\"", "/norm", "write \"norm_kind\""},
            {sdpa + R"("query":[[1]],"labels":{"rows":["a"]})", "unknown key \"rows\"",
             "/labels/rows", "did you mean \"query\"?"},
        }) {

@@ -169,6 +169,9 @@ TEST_CASE("padding that begins every sample is warned of") {
   CHECK(warned(2, 0, 3, 3, R"("mask": {"padding": [[1,1,0],[1,1,1]]})") == expected);
   CHECK(warned(2, 0, 3, 3, R"("mask": {"padding": [[1,1,0],[0,0,0]]})").empty());
   CHECK(warned(2, 0, 3, 3, R"("mask": {"padding": [[0,0,1],[0,0,0]]})").empty());
+  CHECK(warned(2, 0, 3, 3, R"("mask": {"padding": [[0,0,1],[1,1,1]]})") ==
+        Warnings{"mask.padding hides every key of sample 1: 1 means padding there; write \"keep\" "
+                 "if 1 means a token"});
   CHECK(warned(1, 0, 3, 3, R"("mask": {"padding": [[1,0,1]]})").empty());
 }
 

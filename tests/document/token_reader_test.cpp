@@ -195,7 +195,7 @@ TEST_CASE("an embedding with missing members is refused") {
   CHECK(embedding(vocabulary + R"(,"table":[[1],[2]],"pad":"<p>")") ==
         "token \"<p>\" is not in the vocabulary\n"
         "  where: doc.json, /embedding/pad\n"
-        "  help:  known: \"_\", \"a\"");
+        "  help:  known: \"_\", \"a\"; else add it to the vocabulary");
   CHECK(embedding(vocabulary + R"(,"table":[[1],[2]],"unknown":2)") ==
         "the table [2,1] has no row 2\n"
         "  where: doc.json, /embedding/unknown\n"

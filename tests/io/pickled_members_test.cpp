@@ -8,6 +8,7 @@
 #include "attn/io.hpp"
 
 #include "error_from.hpp"
+#include "io/file_members.hpp"
 #include "io/pickled_tensors.hpp"
 #include "tensor_is.hpp"
 
@@ -90,6 +91,15 @@ TEST_CASE("members of a pickle that are no tensors are told with their reasons, 
   CHECK(error_from([&] { file.read("c"); }) ==
         "\"c\" is not a tensor: complex numbers (torch.ComplexFloatStorage)\n  where: " + pickles +
             "members.pt\n  help:  save tensor.real and tensor.imag as tensors of their own");
+}
+
+TEST_CASE("a cache of transformers says how its keys and values are saved") {
+  const std::vector<attn::OtherMember> cache{
+      {"", "a value of transformers.cache_utils.DynamicCache"}};
+  CHECK(attn::no_tensors(cache).help() ==
+        "save keys and values as tensors: torch.save([(layer.keys, layer.values) for layer in "
+        "cache.layers], file)");
+  CHECK(attn::not_a_tensor(cache[0]).help() == attn::no_tensors(cache).help());
 }
 
 TEST_CASE("a file of attentions that were not computed says how they are") {
