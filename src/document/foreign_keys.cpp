@@ -472,6 +472,11 @@ std::string help_for_foreign_kind(std::string_view name) {
           "write \"scaled_dot_product\", whose query heads share key heads where there "
           "are fewer of these, or \"multi_head\" with \"kv_heads\"");
   }
+  for (const std::string_view of_angles : {"cosine", "cosine_similarity", "cosine_attention"}) {
+    if (name == of_angles)
+      return translated(
+          "write \"dot_product\", and \"score\": \"s / (norm(q) * norm(k))\" beside it");
+  }
   if (name != "linear_attention" && name != "linear") return "";
   return translated("write \"scaled_dot_product\", and \"linear_attention\": {} beside it");
 }

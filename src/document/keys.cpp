@@ -255,8 +255,18 @@ constexpr std::array<DocumentKey, 83> keys{{
                                                     to_translate("number of query heads")),
     stored<&PlainValues::states, &Sequences::kv_heads>(
         "kv_heads", heads, to_translate("number of key and value heads; heads if absent")),
-    stored<&PlainValues::options, &AttentionOptions::scale>(
-        "scale", tensors, to_translate("scale of the scores"), true),
+    {"scale", tensors, to_translate("scale of the scores"), FieldType<double>::schema,
+     Reading::plain,
+     [](const KeyValue& given, PlainValues& values) {
+       constexpr auto usual =
+           std::to_array<std::string_view>({"sqrt", "auto", "default", "sqrt_dk"});
+       const bool of_width = given.value.is(JsonValue::Type::string) &&
+                             std::ranges::count(usual, given.value.string()) > 0;
+       values.options.scale = expect_number(
+           given.value, given.place,
+           of_width ? translated("leave it out: \"scaled_dot_product\" divides by √d_k") : "");
+     },
+     true},
     stored<&PlainValues::options, &AttentionOptions::softcap>(
         "softcap", tensors, to_translate("c of c·tanh(score/c)"), true, positive_number),
     {"softcap_after", tensors,

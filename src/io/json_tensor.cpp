@@ -464,6 +464,14 @@ JsonTensorFile::JsonTensorFile(std::string_view text, std::shared_ptr<const void
     }
     return;
   }
+  const JsonValue* const shards = root.find("weight_map");
+  if (shards != nullptr && shards->is(JsonValue::Type::object) && !shards->members().empty() &&
+      shards->members()[0].value.is(JsonValue::Type::string)) {
+    throw input_error(
+        translated("this is the index of a checkpoint, and its tensors are in others"), "",
+        translated("name one of the files that \"weight_map\" names, such as {1}",
+                   in_quotes(shards->members()[0].value.string())));
+  }
   JsonMembers members = json_members(root, "", "");
   for (JsonTensor& tensor : members.tensors) {
     if (tensor.name.starts_with("labels.")) continue;  // numbers as names

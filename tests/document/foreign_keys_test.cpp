@@ -165,6 +165,10 @@ TEST_CASE("kinds and sources of numbers get what is meant") {
           Slip{R"("attention":"gqa")", "/attention",
                R"(write "scaled_dot_product", whose query heads share key heads where there are )"
                R"(fewer of these, or "multi_head" with "kv_heads")"},
+          {R"("attention":"cosine")", "/attention",
+           R"j(write "dot_product", and "score": "s / (norm(q) * norm(k))" beside it)j"},
+          {R"("attention":"sdpa","query":[[1]],"scale":"sqrt")", "/scale",
+           R"(leave it out: "scaled_dot_product" divides by √d_k)"},
           {R"("attention":"linear_attention")", "/attention",
            R"(write "scaled_dot_product", and "linear_attention": {} beside it)"},
           {R"("attention":"softmax","scores":[[1,2],[3,4]],"dim":-1)", "/dim",

@@ -275,6 +275,14 @@ TEST_CASE("tensors need not stand in an object to be named \"tensors\"") {
   CHECK(tensor_is<double>(file.read("tensors"), {1, 2}, {1, 2}));
 }
 
+TEST_CASE("the index of a checkpoint names the files that hold its tensors") {
+  CHECK(open_error(
+            R"({"metadata": {"total_size": 8}, "weight_map": {"a": "m-00001.safetensors"}})") ==
+        "this is the index of a checkpoint, and its tensors are in others\n  where: memory\n"
+        "  help:  name one of the files that \"weight_map\" names, such as "
+        "\"m-00001.safetensors\"");
+}
+
 TEST_CASE("a JSON text that is neither array nor object holds no tensors") {
   CHECK(
       error_from([] { JsonTensorFile("3.5", nullptr); }) ==
