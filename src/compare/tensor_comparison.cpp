@@ -53,10 +53,13 @@ Tolerances allowed_by(const CompareRequest& request, bool exact) {
 }
 
 // The type whose rounding the difference may come from: the one with the larger tolerances of the
-// two files, if all is within them and none are given.
+// two files, if all is within them and none are given but those of another type.
 std::string agreeing_type(const Tensor& a, const Tensor& b, const CompareRequest& request,
                           const TensorComparison& comparison) {
-  if (request.rtol || request.atol) return "";
+  const bool of_type = std::ranges::any_of(tolerances_of_types(), [&](const auto& row) {
+    return request.rtol == row.value.rtol && request.atol == row.value.atol;
+  });
+  if ((request.rtol || request.atol) && !of_type) return "";
   for (const auto& [type, allowed] : tolerances_of_types()) {
     if (type != comparison.a.type && type != comparison.b.type) continue;
     const bool would_do = element_differences(a, b, allowed, request.threads).beyond == 0;

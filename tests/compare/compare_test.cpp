@@ -417,7 +417,7 @@ TEST_CASE("rows of queries that see no key in either file are left out on reques
   }
 }
 
-TEST_CASE("the type whose tolerances would do is told where none are given") {
+TEST_CASE("the type whose tolerances would do is told where none are given but another type's") {
   const TemporaryFolder folder;
   const Tensor numbers = numbered();
   const std::vector<attn::NamedTensor> rounded{{"x", numbers.converted(attn::DType::float16)}};
@@ -428,6 +428,11 @@ TEST_CASE("the type whose tolerances would do is told where none are given") {
             .find("it is within the tolerances of float16: CompareRequest::rtol 0.001 "
                   "CompareRequest::atol 1e-5\n") != std::string::npos);
   CompareRequest request;
+  request.rtol = 1.3e-6;
+  request.atol = 1e-5;
+  CHECK(compare(folder, rounded, {{"x", numbers}}, request).tensors.at(0).agreeing_type ==
+        "float16");
+  request = {};
   request.rtol = 0;
   CHECK(compare(folder, rounded, {{"x", numbers}}, request).tensors.at(0).agreeing_type.empty());
 }
