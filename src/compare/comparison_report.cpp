@@ -151,6 +151,18 @@ std::string layout_hint(const TensorComparison& tensor) {
                            "CompareRequest::layout BLHD", "CompareRequest::layout_b BLHD");
 }
 
+// Help that leaves out the columns by which one of both is filled up.
+std::string width_hint(const TensorComparison& tensor) {
+  Shape a = tensor.a.shape, b = tensor.b.shape;
+  if (a.size() != b.size() || a.empty() || is_map(tensor.name)) return "";
+  const std::size_t width = std::min(a.back(), b.back());
+  a.back() = b.back() = width;
+  if (a != b) return "";
+  return "; " +
+         translated("if the columns behind the first {1} are filling, leave them out with {2}",
+                    width, "MapRequest::slice \"..., :" + std::to_string(width) + "\"");
+}
+
 std::string difference_text(const TensorComparison& tensor, const Comparison& comparison) {
   switch (tensor.outcome) {
     case Outcome::beyond:
@@ -159,7 +171,7 @@ std::string difference_text(const TensorComparison& tensor, const Comparison& co
                         value_text(tensor.first_beyond->b));
     case Outcome::shapes_differ:
       return translated("the shapes are {1} and {2}", text(tensor.a.shape), text(tensor.b.shape)) +
-             layout_hint(tensor);
+             layout_hint(tensor) + width_hint(tensor);
     case Outcome::only_in_a:
       return translated("only in {1}", printable(comparison.a));
     case Outcome::only_in_b:

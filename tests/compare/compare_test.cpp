@@ -417,6 +417,18 @@ TEST_CASE("rows of queries that see no key in either file are left out on reques
   }
 }
 
+TEST_CASE("columns by which one of both is filled up are told how to be left out") {
+  const TemporaryFolder folder;
+  const auto columns = [](std::size_t width) {
+    return std::vector<attn::NamedTensor>{
+        {"output", Tensor({2, width}, std::vector<float>(2 * width, 1))}};
+  };
+  CHECK(attn::comparison_text(compare(folder, columns(4), columns(2)))
+            .find("  output: the shapes are [2,4] and [2,2]; if the columns behind the first 2 are "
+                  "filling, leave them out with MapRequest::slice \"..., :2\"\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("the type whose tolerances would do is told where none are given but another type's") {
   const TemporaryFolder folder;
   const Tensor numbers = numbered();
