@@ -359,7 +359,8 @@ Command heads_command() {
   let_heads_choose(flags);
   flags.begin_group(FlagGroup::input);
   flags.text("--against", given->against, "INPUT",
-             translated("Compare with the heads of another model, document or result"));
+             translated("Compare with the heads of another model, document or result, which "
+                        "--adapter, --heads-off and --patch leave as it is"));
   add_corpus(flags, *given);
   flags.text(
       "--out", options.out, "DIR",

@@ -168,7 +168,8 @@ Command view_command() {
               options.why = text;
             });
   flags.add("--against", "INPUT",
-            translated("Compare with the heads of another model, document or result"),
+            translated("Compare with the heads of another model, document or result, which "
+                       "--adapter, --heads-off and --patch leave as it is"),
             [&](const std::string& text) { options.against = input_of(text); });
   flags
       .add("--effects", "WAY",

@@ -198,10 +198,12 @@ void refuse_what_is_no_comparison(const HeadsOptions& options) {
   refuse(options.table.sort.has_value() || options.table.by_layer, "HeadsTable::sort");
 }
 
-// Options of the other input: the other model with the same texts, or another document or result.
+// Options of the other input: the other model with the same texts, or another document or result,
+// as it is.
 HeadsOptions options_of_other(const HeadsOptions& options, bool model,
                               const std::filesystem::path& against) {
   HeadsOptions other = options;
+  other.document = without_changes(options.document);
   if (model) {
     other.document.model = against;
   } else {

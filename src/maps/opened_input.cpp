@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "attn/error.hpp"
 
+#include "attention/attention_name.hpp"
 #include "maps/attention_map.hpp"
 #include "maps/map_selection.hpp"
 #include "result/result_reader.hpp"
 #include "result/tensor_names.hpp"
 #include "support/mapped_file.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -75,6 +79,28 @@ bool holds_rows_of_weights(ResultReader& file, const std::string& tensor) {
   }
 }
 
+// Layers of one stack are told apart by their numbers: two results of the same layers are no stack,
+// but two computations.
+void refuse_layers_twice(const MapFiles& files) {
+  std::map<std::string, std::string> found;  // names of files by those of their weights
+  for (const auto& file : files) {
+    if (!file->is_result()) continue;
+    for (const std::string& name : file->names()) {
+      if (meaning_of(name) != TensorMeaning::weights || !AttentionName::of_tensor(name).layer())
+        continue;
+      const auto [first, is_new] = found.emplace(name, file->name());
+      if (is_new) continue;
+      throw Error(ErrorKind::usage,
+                  translated("both {1} and {2} have {3}: they are two results, not layers of one "
+                             "stack",
+                             first->second, file->name(), in_quotes(name)),
+                  "MapRequest::others",
+                  translated("write {1}",
+                             "attn-cli heads " + first->second + " --against " + file->name()));
+    }
+  }
+}
+
 // Whether the file is a document. A file of tensors is one if they state an attention, and an
 // object that names no kind or model if the options name a kind, or if nothing in it is a map, by
 // its rows or its key; neither if it has weights or a tensor is chosen.
@@ -101,6 +127,16 @@ MapSelection selection_of_maps(MapSelection selection, const DocumentOptions& op
   const auto head = static_cast<std::int64_t>(*options.heads);
   selection.chosen_heads = {{head, head + 1}};
   return selection;
+}
+
+DocumentOptions without_changes(DocumentOptions options) {
+  options.adapter.reset();
+  options.heads_off.clear();
+  options.ablate.reset();
+  options.ablate_over.clear();
+  options.patch.reset();
+  options.patch_at.clear();
+  return options;
 }
 
 bool choose_layers(const MapSelection& selection, Document& document) {
@@ -143,7 +179,9 @@ OpenedInput open_input(const DocumentOptions& given, const MapRequest& maps) {
   }
   refuse_settings(options);
   reader->check_keys();
-  return map_files(std::move(reader), maps);
+  MapFiles files = map_files(std::move(reader), maps);
+  refuse_layers_twice(files);
+  return files;
 }
 
 }  // namespace attn

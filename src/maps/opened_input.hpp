@@ -23,6 +23,10 @@ OpenedInput open_input(const DocumentOptions& options, const MapRequest& maps);
 /// split, is of maps the one head that is chosen, unless the selection chooses heads itself.
 MapSelection selection_of_maps(MapSelection selection, const DocumentOptions& options);
 
+/// The options of an input that is compared with that of `options`: what changes a model there, an
+/// adapter, heads that are off and parts from another text, changes that one alone.
+DocumentOptions without_changes(DocumentOptions options);
+
 /// Has a model compute the maps of the layers of the selection alone. Returns false, without a
 /// change, if these are not given by their numbers.
 bool choose_layers(const MapSelection& selection, Document& document);

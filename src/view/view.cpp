@@ -91,7 +91,7 @@ std::string second_page(const ViewOptions& options) {
   other.story.reset();
   other.why.reset();
   other.paths.reset();
-  other.document.patch.reset();
+  other.document = without_changes(options.document);
   other.maps.others.clear();
   (options.document.model && options.document.input.empty() ? other.document.model.emplace()
                                                             : other.document.input) =

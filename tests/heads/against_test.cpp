@@ -79,6 +79,39 @@ TEST_CASE("the first place where the tokens of two inputs differ is named") {
   CHECK(warnings(a, folder.write("d.json", R"({"weights":[[[[0.5,0.5]]],[[[1,0]]]]})")).empty());
 }
 
+TEST_CASE("what changes a model changes the first of two that are compared, not the other") {
+  const fs::path trained = fs::path(ATTN_DATA) / "speeches";
+  HeadsOptions whole;
+  whole.document.model = trained;
+  whole.document.texts = {{"The peace of the world", std::nullopt}};
+  const auto differs = [&](const HeadsOptions& options) {
+    for (const AttentionHeads& attention : compare_heads(options, trained).attentions) {
+      for (const std::vector<double>& head : attention.heads) {
+        if (head[1] > 0) return true;
+      }
+    }
+    return false;
+  };
+  CHECK(!differs(whole));
+  HeadsOptions off = whole, means = whole, patched = whole, adapted = whole;
+  off.document.heads_off = {"1.1"};
+  CHECK(differs(off));
+  means.document.heads_off = {"1.1"};
+  means.document.ablate = "mean";
+  means.document.ablate_over = {"The war of the country"};
+  CHECK(differs(means));
+  patched.document.patch = "The peace of the people";
+  patched.document.patch_at = {"0.attention"};
+  CHECK(differs(patched));
+  const fs::path base = cases / "gpt2_bare_names" / "checkpoint";
+  adapted.document.model = base;
+  adapted.document.texts.clear();
+  adapted.document.token_ids = {{7, 12, 8, 13}};
+  adapted.document.adapter = fs::path(ATTN_TEST_DATA) / "models" / "adapters" / "gpt2_rslora";
+  const HeadsAgainst merged = compare_heads(adapted, base);
+  CHECK(merged.attentions.back().heads.at(0).at(1) > 0);
+}
+
 TEST_CASE("heads of two models are compared over the same tokens, and others are refused") {
   const HeadsOptions options = options_of(cases / "gpt2_bare_names" / "input.json");
   const HeadsAgainst same = compare_heads(options, cases / "gpt2_bare_names" / "checkpoint");

@@ -92,6 +92,25 @@ TEST_CASE("the folder of a result is the result") {
   CHECK(std::get<MapFiles>(input)[0]->name() == (folder / "result.json").string());
 }
 
+TEST_CASE("two results of the same layers are no stack of layers") {
+  const TemporaryFolder folder;
+  const auto result = [&](const std::string& name, const std::string& layer) {
+    return folder.write(name, R"({"tensors":{"layers.)" + layer + R"(.self.weights":[[[[1]]]]}})");
+  };
+  DocumentOptions options;
+  options.input = result("a.json", "0");
+  MapRequest maps;
+  maps.others = {result("b.json", "0")};
+  const std::string a = (folder / "a.json").string(), b = (folder / "b.json").string();
+  CHECK(error_from([&] { open_input(options, maps); }, ErrorKind::usage) ==
+        "both " + a + " and " + b +
+            " have \"layers.0.self.weights\": they are two results, not layers of one stack\n"
+            "  where: MapRequest::others\n  help:  write attn-cli heads " +
+            a + " --against " + b);
+  maps.others = {result("c.json", "1")};
+  CHECK(std::get<MapFiles>(open_input(options, maps)).size() == 2);
+}
+
 TEST_CASE("a document refuses what chooses among maps") {
   const TemporaryFolder folder;
   DocumentOptions options;

@@ -499,6 +499,12 @@ TEST_CASE("a page holds another one beside itself, of another model or another i
   CHECK(other.at({"title"}).string() == "speeches");
   CHECK(other.data().find("second") == nullptr);
   CHECK(all_cells(other) == all_cells(page));
+  // What changes the model changes the first page alone.
+  options.document.heads_off = {"1.1"};
+  const ReadPage changed = page_of(options);
+  CHECK(all_cells(changed) != all_cells(page));
+  CHECK(all_cells(ReadPage(changed.block(ReadPage::count(changed.at({"second"}))))) ==
+        all_cells(page));
 
   const fs::path first = padded_document(folder);
   const fs::path second =
