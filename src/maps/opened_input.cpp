@@ -95,8 +95,8 @@ void refuse_layers_twice(const MapFiles& files) {
                              "stack",
                              first->second, file->name(), in_quotes(name)),
                   "MapRequest::others",
-                  translated("write {1}",
-                             "attn-cli heads " + first->second + " --against " + file->name()));
+                  translated("compare them: attn-cli heads {1}, with compare_heads() {2}",
+                             first->second, file->name()));
     }
   }
 }

@@ -105,8 +105,8 @@ TEST_CASE("two results of the same layers are no stack of layers") {
   CHECK(error_from([&] { open_input(options, maps); }, ErrorKind::usage) ==
         "both " + a + " and " + b +
             " have \"layers.0.self.weights\": they are two results, not layers of one stack\n"
-            "  where: MapRequest::others\n  help:  write attn-cli heads " +
-            a + " --against " + b);
+            "  where: MapRequest::others\n  help:  compare them: attn-cli heads " +
+            a + ", with compare_heads() " + b);
   maps.others = {result("c.json", "1")};
   CHECK(std::get<MapFiles>(open_input(options, maps)).size() == 2);
 }
