@@ -1,5 +1,6 @@
 #include "document/model_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
@@ -19,6 +20,8 @@
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
 #include "tensor/operations.hpp"
+#include "tokens/text_slips.hpp"
+#include "why/why.hpp"
 
 namespace attn {
 namespace {
@@ -82,6 +85,7 @@ class ModelReader {
         problems_.attempt([&] {
           read_answer(root_, document_.access(), request_);
           warn_of_rules();
+          warn_of_continuation();
           request_.parts = read_answer_parts(root_.find("parts"), texts.prompts(), request_);
         });
       }
@@ -314,6 +318,11 @@ class ModelReader {
       plan_.warnings.push_back(
           translated("the weights were found within {1} of their file", in_quotes(within)));
     }
+    for (std::size_t b = 0; b < request_.why.size(); ++b) {
+      const auto lacks = missing_mask(request_.why[b], *request_.folder, texts.of_sample(b));
+      if (lacks && std::ranges::count(plan_.warnings, *lacks) == 0)
+        plan_.warnings.push_back(*lacks);
+    }
     if (has_empty_text()) {
       plan_.warnings.push_back(
           translated("a text is empty: the model reads its special tokens alone"));
@@ -360,6 +369,17 @@ class ModelReader {
       attention.labels.query = names;
     }
     plan_.model = std::move(report_);
+  }
+
+  // A continuation within the last word of the text, where the next one is meant.
+  void warn_of_continuation() {
+    const JsonValue *given = root_.find("continue"), *text = root_.find("text");
+    const auto& tokenizer = request_.folder->writing_tokenizer();
+    if (given == nullptr || text == nullptr || !tokenizer || model().encoder_decoder()) return;
+    const JsonValue& first = text->is(JsonValue::Type::array) ? text->element(0) : *text;
+    if (!first.is(JsonValue::Type::string)) return;
+    if (auto slip = continuation_slip(*tokenizer, first.string(), given->string()))
+      plan_.warnings.push_back(std::move(*slip));
   }
 
   // Settings of the folder with which its library writes another answer.

@@ -414,6 +414,9 @@ class WhyExplanation {
     WhySplits splits = split(chosen, *request.folder, text, request.options);
     ExplainOutcome outcome;
     outcome.warnings = plan_.warnings;
+    const auto lacks = missing_mask(chosen, *request.folder, text);
+    if (lacks && std::ranges::count(outcome.warnings, *lacks) == 0)
+      outcome.warnings.push_back(*lacks);
     if (options_.format == ExplanationFormat::csv) {
       outcome.text = splits.scores ? csv_of(*splits.scores) : csv_of(*splits.logit);
       return outcome;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <set>
 
@@ -64,7 +65,68 @@ bool lists_ids(std::string_view text, std::size_t vocabulary) {
   return numbers >= 2;
 }
 
+// Whether a backslash and an n stand between or after words, where a new line is meant. Formulas,
+// names of files and quoted code have such letters too.
+bool spells_new_line(std::string_view text) {
+  if (text.find('\n') != text.npos) return false;
+  constexpr auto formulas = std::to_array<std::string_view>(
+      {"nabla", "neq", "ne", "nu", "not", "ni", "neg", "newline", "noindent"});
+  const auto is_letter = [&](std::size_t at) {
+    return at < text.size() && std::isalpha(static_cast<unsigned char>(text[at])) != 0;
+  };
+  bool found = false;
+  for (std::size_t at = 0; (at = text.find('\\', at)) != text.npos; at += 2) {
+    constexpr std::string_view ends = ".,;!?\")";
+    if (at == 0 || at + 1 == text.size() || text[at + 1] != 'n') return false;
+    const bool after_another = text.substr(0, at).ends_with("\\n");
+    if (!is_letter(at - 1) && ends.find(text[at - 1]) == ends.npos && !after_another) return false;
+    const bool goes_on = at + 2 < text.size();
+    if (goes_on && !is_letter(at + 2) && text[at + 2] != '\\' && text[at + 2] != ' ') return false;
+    for (const std::string_view formula : formulas) {
+      if (text.substr(at + 1).starts_with(formula) && !is_letter(at + 1 + formula.size()))
+        return false;
+    }
+    found = true;
+  }
+  return found;
+}
+
+bool is_spaces(std::string_view text) {
+  return text.find_first_not_of(' ') == text.npos;
+}
+
+// Whether a text ends in a token of spaces alone, though its words begin with their own.
+bool ends_in_space(std::string_view text, std::span<const TextToken> cut) {
+  if (!text.ends_with(' ') || cut.empty() || adds(cut.back()) || !is_spaces(cut.back().piece))
+    return false;
+  return std::ranges::any_of(cut, [](const TextToken& token) {
+    return !adds(token) && token.piece.starts_with(' ') && !is_spaces(token.piece);
+  });
+}
+
+std::string lower(std::string_view text) {
+  std::string small(text);
+  for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return small;
+}
+
 }  // namespace
+
+std::optional<std::string> continuation_slip(const Tokenizer& tokenizer, std::string_view before,
+                                             const std::string& text) {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  constexpr std::string_view ends = ".,;:!?";
+  if (before.empty() || text.empty() || !is_word(text.front()) ||
+      (!is_word(before.back()) && ends.find(before.back()) == ends.npos))
+    return std::nullopt;
+  const auto tokens = [&](const std::string& words) {
+    return tokenizer.encode(words, std::nullopt, false, "").size();
+  };
+  const std::string spaced = " " + text;
+  if (tokens(spaced) >= tokens(text)) return std::nullopt;
+  return translated("DocumentOptions::continued begins without a space: for a new word write {1}",
+                    in_quotes(spaced));
+}
 
 std::vector<std::string> text_slips(const Tokenizer& tokenizer, std::string_view text,
                                     std::span<const TextToken> cut, bool typed) {
@@ -94,11 +156,16 @@ std::vector<std::string> text_slips(const Tokenizer& tokenizer, std::string_view
                    in_quotes(std::string(tokenizer.token(*separator)))));
   }
   std::string others;
+  const std::string small = lower(text);
   for (const std::string_view usual : usual_tokens) {
-    if (text.find(usual) == std::string_view::npos) continue;
+    // A mask is written in small letters too; other names may then be plain words.
+    const bool is_mask = usual == "[MASK]" || usual == "<mask>";
+    const std::size_t at = is_mask ? small.find(lower(usual)) : text.find(usual);
+    if (at == std::string_view::npos) continue;
     const bool one_token = std::ranges::any_of(
         cut, [&](const TextToken& token) { return tokenizer.token(token.id) == usual; });
-    if (!one_token) others += (others.empty() ? "" : ", ") + std::string(usual);
+    if (!one_token)
+      others += (others.empty() ? "" : ", ") + std::string(text.substr(at, usual.size()));
   }
   if (!others.empty()) {
     const std::string own = own_tokens(tokenizer);
@@ -109,6 +176,16 @@ std::vector<std::string> text_slips(const Tokenizer& tokenizer, std::string_view
                         : translated("not a special token of this tokenizer, and read as plain "
                                      "text: {1}; its own are {2}",
                                      others, own));
+  }
+  if (spells_new_line(text)) {
+    slips.push_back(translated(
+        "the text has a backslash and the letter n, not a new line, which is $'\\n' in a shell and "
+        "\\n in JSON"));
+  }
+  if (ends_in_space(text, cut)) {
+    slips.push_back(
+        translated("the text ends in a space, a token of its own, though the tokens of words begin "
+                   "with one: leave it out to predict the next word"));
   }
   return slips;
 }

@@ -86,6 +86,20 @@ std::optional<std::size_t> position_of_logit(const WhyOptions& why, const ModelF
   return static_cast<std::size_t>(masked - ids.begin());
 }
 
+std::optional<std::string> missing_mask(const WhyOptions& why, const ModelFolder& folder,
+                                        const ModelTexts& text) {
+  const Architecture& model = folder.architecture;
+  if (!why.logit || why.query || model.stacks.back().causal || !folder.tokenizer ||
+      has_classifier(model, folder.weights) || position_of_logit(why, folder, text))
+    return std::nullopt;
+  const auto mask = folder.tokenizer->special_ids().mask;
+  if (!mask) return std::nullopt;
+  return translated(
+      "the text has no {1}: the logit is split at its last token, and WhyOptions::query chooses "
+      "another",
+      folder.tokenizer->token(*mask));
+}
+
 std::size_t token_named(const std::string& text, const ModelFolder& folder, const char* field) {
   if (std::size_t id = 0; parse_number(text, id)) {
     check_below(id, folder.architecture.vocabulary, field,

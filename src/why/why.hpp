@@ -29,6 +29,11 @@ ModelPlace split_head(const std::string& name, const Architecture& model);
 std::optional<std::size_t> position_of_logit(const WhyOptions& why, const ModelFolder& folder,
                                              const ModelTexts& text);
 
+/// Warning that the logit of a model that predicts masked tokens is split at the last token, as the
+/// text has no mask and no position is chosen.
+std::optional<std::string> missing_mask(const WhyOptions& why, const ModelFolder& folder,
+                                        const ModelTexts& text);
+
 /// Checks that a choice fits a model and its texts. Throws Error(input) at the field that names a
 /// head, position or token which is not there, or what cannot be split.
 void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text);

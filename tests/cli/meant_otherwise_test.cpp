@@ -65,6 +65,21 @@ TEST_CASE("the logit that is split of a masked model is that at its mask token")
   CHECK(position("the [MASK] sleeps", {}) == 2);
   CHECK(position("the [MASK] sleeps", {"--query", "1"}) == 1);
   CHECK(position("the cat sleeps", {}) == 4);
+  // Where no mask is found, it is said which logit is split.
+  const auto warned = [&](const std::string& text, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"explain", "--model", model.string(), "--text",
+                                   text,      "--logit", "cat"};
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words, folder.path()).errors;
+  };
+  const std::string lacks =
+      "attn-cli: warning: the text has no [MASK]: the logit is split at its last token, and "
+      "--query chooses another\n";
+  CHECK(warned("the [MASK] sleeps", {}) == "");
+  CHECK(warned("the cat sleeps", {"--query", "1"}) == "");
+  CHECK(warned("the cat sleeps", {}) == lacks);
+  CHECK(warnings_of({"--model", model.string(), "--text", "the cat sleeps", "--logit", "cat"},
+                    folder.path()) == lacks);
 }
 
 TEST_CASE("special tokens that a text holds are told where the tokenizer takes them otherwise") {
@@ -91,6 +106,44 @@ TEST_CASE("special tokens that a text holds are told where the tokenizer takes t
       warnings_of({"--model", model.string(), "--text", "the cat [SEP] the cat"}, folder.path()) ==
       "attn-cli: warning: the text has \"[SEP]\" within it, and all its tokens are of the first "
       "text's type: the second text of a pair is given with --pair\n");
+}
+
+TEST_CASE("a mask in small letters, a spelt new line and a space at the end are told") {
+  const TemporaryFolder folder;
+  const auto told = [&](const std::string& text) {
+    return warnings_of({"--model", meant_model.string(), "--text", text}, folder.path());
+  };
+  CHECK(told("The [mask] people") ==
+        "attn-cli: warning: not a special token of this tokenizer, and read as plain text: [mask]; "
+        "its own are <|begin_of_text|>, <|end_of_text|>\n");
+  const std::string spelt =
+      "attn-cli: warning: the text has a backslash and the letter n, not a new line, which is "
+      "$'\\n' in a shell and \\n in JSON\n";
+  for (const std::string text : {"The people\\nof the world", "The people.\\n", "one\\n\\ntwo"}) {
+    CAPTURE(text);
+    CHECK(told(text) == spelt);
+  }
+  // Formulas, files and quoted code.
+  for (const std::string text : {"x\\neq y", "$\\nabla f$", "C:\\new\\name", "print('a\\n')",
+                                 "The people\nof \\n", "\\new"}) {
+    CAPTURE(text);
+    CHECK(told(text) == "");
+  }
+  CHECK(told("The peace of the ") ==
+        "attn-cli: warning: the text ends in a space, a token of its own, though the tokens of "
+        "words begin with one: leave it out to predict the next word\n");
+}
+
+TEST_CASE("a continuation that lacks the space of its first word is told") {
+  const TemporaryFolder folder;
+  const auto told = [&](const std::string& text, const std::string& continued) {
+    return warnings_of({"--model", meant_model.string(), "--text", text, "--continue", continued},
+                       folder.path());
+  };
+  CHECK(told("The peace of the", "world") ==
+        "attn-cli: warning: --continue begins without a space: for a new word write \" world\"\n");
+  CHECK(told("The peace of the", " world") == "");
+  CHECK(told("The peace of the\n", "world") == "");
 }
 
 TEST_CASE("a corpus of which no line can be read writes nothing, and says why") {
