@@ -157,6 +157,8 @@ std::optional<Activation> function_of(std::string_view function, const JsonValue
   return activation_of(name, place);
 }
 
+constexpr std::string_view unnamed_class = "LABEL_";
+
 // The names under "id2label", in the order of their numbers.
 std::vector<std::string> labels_in(const JsonValue& config) {
   const JsonValue* names = present_member(config, "id2label");
@@ -280,6 +282,21 @@ std::optional<ModelClassifier> classifier_of(const std::string& name, const Arch
   return own;
 }
 
+std::optional<std::string> names_of_other_numbers(const JsonValue& config) {
+  const JsonValue* names = present_member(config, "id2label");
+  if (names == nullptr || !names->is(JsonValue::Type::object)) return std::nullopt;
+  const std::size_t count = names->members().size();
+  for (const JsonMember& own : names->members()) {
+    std::size_t number = 0;
+    if (parse_number(own.key, number) && number < count) continue;
+    return translated(
+        "\"id2label\" has a name of the class {1}, but {2} are numbered from 0: they are called "
+        "LABEL_0, LABEL_1, …",
+        in_quotes(own.key), translated_count(count, "{1} class", "{1} classes"));
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> missing_of_classifier(const Architecture& model,
                                                  const CheckpointWeights& weights) {
   if (!model.classifier) return std::nullopt;
@@ -288,6 +305,20 @@ std::optional<std::string> missing_of_classifier(const Architecture& model,
     if (!name.empty() && !weights.has(name + ".weight")) return name + ".weight";
   }
   return std::nullopt;
+}
+
+std::optional<std::string> names_of_other_classes(const Architecture& model,
+                                                  const CheckpointWeights& weights) {
+  if (!has_classifier(model, weights)) return std::nullopt;
+  const std::vector<std::string>& labels = model.classifier->labels;
+  const Shape& shape = weights.shape(names_in(model, weights).weight + ".weight");
+  const bool plain = std::ranges::all_of(
+      labels, [](const std::string& label) { return label.starts_with(unnamed_class); });
+  if (plain || shape.empty() || shape.front() == labels.size()) return std::nullopt;
+  return translated(
+      "\"id2label\" names {1} classes, and the weights have {2}: they are called LABEL_0, LABEL_1, "
+      "…",
+      labels.size(), shape.front());
 }
 
 bool has_classifier(const Architecture& model, const CheckpointWeights& weights) {
@@ -339,7 +370,8 @@ std::vector<std::string> Classifier::labels() const {
   std::vector<std::string> labels = model_->classifier->labels;
   if (labels.size() == classes()) return labels;
   labels.clear();
-  for (std::size_t c = 0; c < classes(); ++c) labels.push_back("LABEL_" + std::to_string(c));
+  for (std::size_t c = 0; c < classes(); ++c)
+    labels.push_back(std::string(unnamed_class) + std::to_string(c));
   return labels;
 }
 

@@ -40,6 +40,15 @@ void take_head_away(Architecture& model, const JsonValue& config);
 std::optional<std::string> missing_of_classifier(const Architecture& model,
                                                  const CheckpointWeights& weights);
 
+/// Warning that the configuration names another number of classes than the weights have; absent if
+/// it names all or none.
+std::optional<std::string> names_of_other_classes(const Architecture& model,
+                                                  const CheckpointWeights& weights);
+
+/// Warning that the names of classes are not numbered from 0 on, and are not used; absent if they
+/// are.
+std::optional<std::string> names_of_other_numbers(const JsonValue& config);
+
 /// Whether the model has a classifier and the file its tensors.
 bool has_classifier(const Architecture& model, const CheckpointWeights& weights);
 

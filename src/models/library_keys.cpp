@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -264,6 +265,21 @@ std::vector<std::string> keys_of_others(const JsonValue& config, const FamilyRow
         translated("\"{1}\" of the configuration is not read in models of the type {2}: the number "
                    "stands there under \"{3}\", which is absent, so that the family's own counts",
                    found, family, wanted));
+  }
+  const JsonValue* window = present_member(config, "sliding_window");
+  const JsonValue* turned = present_member(config, "use_sliding_window");
+  const JsonValue* longest = present_member(config, "max_position_embeddings");
+  const auto number = [](const JsonValue* value, double otherwise) {
+    return value != nullptr && value->is(JsonValue::Type::number) ? value->number() : otherwise;
+  };
+  const double size = number(window, 0);
+  if (size > 0 && size < number(longest, std::numeric_limits<double>::infinity()) &&
+      !row.keys.contains("sliding_window") && (turned == nullptr || !is_neutral(*turned, 0)) &&
+      present_member(config, "layer_types") == nullptr) {
+    warnings.push_back(
+        translated("\"sliding_window\" of the configuration is not read in models of the type {1}, "
+                   "whose layers have no window",
+                   family));
   }
   return warnings;
 }

@@ -94,7 +94,11 @@ void take_head_away(Architecture& model, const JsonValue& config) {
     model.head = {};
     // The base of decoders that answer questions has another name there.
     model.prefixes.emplace_back("transformer.");
-    if (model.classifier) return;
+    if (model.classifier) {
+      const auto unused = names_of_other_numbers(config);
+      if (unused && model.classifier->labels.empty()) model.warnings.push_back(*unused);
+      return;
+    }
     model.warnings.push_back(translated(
         "what models of the class {1} predict is not computed: there are maps and states alone",
         in_quotes(model.headless_class)));

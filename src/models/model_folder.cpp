@@ -336,6 +336,22 @@ void read_weights(ModelFolder& model, const std::optional<fs::path>& adapter,
                    "computed",
                    in_quotes(*missing), in_quotes(model.architecture.headless_class)));
   }
+  if (auto warning = names_of_other_classes(model.architecture, model.weights))
+    model.warnings.push_back(std::move(*warning));
+}
+
+// Says that a class that predicts tokens lacks what it predicts them with.
+void note_missing_head(ModelFolder& model, const JsonValue& config) {
+  const Architecture& own = model.architecture;
+  // Models of sentences are decoders whose head is left out.
+  if (own.vision || own.sound || own.sentence || !own.headless_class.empty() ||
+      own.head.weight.empty() || !own.head.dense.empty() ||
+      present_member(config, "architectures") == nullptr || has_head(own, model.weights))
+    return;
+  model.warnings.push_back(
+      translated("the file has no tensor {1}, and \"tie_word_embeddings\" is not true: no token is "
+                 "predicted",
+                 in_quotes(head_weight(own.head, model.weights))));
 }
 
 // Reads what a folder of sentence-transformers says of the model in a folder within it.
@@ -454,6 +470,7 @@ ModelFolder ModelFolder::open(const fs::path& path, const std::optional<fs::path
   if (model.architecture.vision || model.architecture.sound) read_processor(model, access);
   read_weights(model, adapter, access);
   if (!model.architecture.vision) read_sentences(model, config, access);
+  note_missing_head(model, config);
   read_tokenizer(model, access);
   return model;
 }

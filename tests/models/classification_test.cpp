@@ -317,13 +317,26 @@ TEST_CASE("tensors of a classifier that do not fit, and poolings that are not kn
 TEST_CASE("labels are those of the configuration, or numbered where it has another count") {
   Case own = cases()[0];
   own.settings["id2label"] = R"({"0": "bad", "2": "good", "1": "so so"})";
+  std::vector<std::string> warnings;
   const auto labels = [&] {
     const ModelFolder folder = CaseCheckpoint(own).open();
+    warnings = folder.warnings;
     return Classifier::read(folder.architecture, folder.weights).labels();
   };
-  CHECK(labels() == std::vector<std::string>{"bad", "so so", "good"});
+  using Texts = std::vector<std::string>;
+  CHECK(labels() == Texts{"bad", "so so", "good"});
+  CHECK(warnings.empty());
   own.settings["id2label"] = R"({"0": "bad", "1": "good"})";
-  CHECK(labels() == std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"});
+  CHECK(labels() == Texts{"LABEL_0", "LABEL_1", "LABEL_2"});
+  CHECK(warnings == Texts{"\"id2label\" names 2 classes, and the weights have 3: they are called "
+                          "LABEL_0, LABEL_1, …"});
+  own.settings["id2label"] = R"({"0": "LABEL_0", "1": "LABEL_1"})";
+  CHECK(labels() == Texts{"LABEL_0", "LABEL_1", "LABEL_2"});
+  CHECK(warnings.empty());
+  own.settings["id2label"] = R"({"1": "bad", "2": "so so", "3": "good"})";
+  CHECK(labels() == Texts{"LABEL_0", "LABEL_1", "LABEL_2"});
+  CHECK(warnings == Texts{"\"id2label\" has a name of the class \"3\", but 3 classes are numbered "
+                          "from 0: they are called LABEL_0, LABEL_1, …"});
 }
 
 TEST_CASE("classes come by their logits, with probabilities as the class of the model gives them") {

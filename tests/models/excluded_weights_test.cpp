@@ -112,6 +112,18 @@ TEST_CASE("biases that neither configuration nor family speaks of are in all lay
             correct_the_configuration));
 }
 
+TEST_CASE("a class that predicts tokens is told to lack its head where none is tied") {
+  ChangedCheckpoint checkpoint("llama_grouped");
+  CHECK(checkpoint.open().warnings.empty());
+  checkpoint.take_away("lm_head.weight");
+  CHECK(checkpoint.open().warnings ==
+        std::vector<std::string>{
+            "the file has no tensor \"lm_head.weight\", and \"tie_word_embeddings\" is not true: "
+            "no token is predicted"});
+  checkpoint.set("architectures", "[\"LlamaModel\"]");
+  CHECK(checkpoint.open().warnings.empty());
+}
+
 TEST_CASE("a head in the file with other numbers than the embeddings it is tied to is used") {
   ChangedCheckpoint checkpoint("llama_grouped");
   checkpoint.set("tie_word_embeddings", "true");

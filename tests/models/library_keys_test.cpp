@@ -245,6 +245,20 @@ TEST_CASE("keys that are obeyed change what is computed") {
   changes("mistral", R"("layer_types": ["full_attention", "sliding_attention"])");
 }
 
+TEST_CASE("a window that models of a type do not read is told where it would hide keys") {
+  const std::vector<std::string> told{
+      "\"sliding_window\" of the configuration is not read in models of the type llama, whose "
+      "layers have no window"};
+  const std::string longest = R"("max_position_embeddings": 64, )";
+  CHECK(keys_model("llama", longest + R"("sliding_window": 8)").warnings == told);
+  for (const char* more : {R"("sliding_window": 64)", R"("sliding_window": null)",
+                           R"("sliding_window": 8, "use_sliding_window": false)"}) {
+    CAPTURE(more);
+    CHECK(keys_model("llama", longest + more).warnings.empty());
+  }
+  CHECK(keys_model("mistral", longest + R"("sliding_window": 8)").warnings.empty());
+}
+
 TEST_CASE("the documents name each key, by what becomes of it") {
   for (const char* name : {"checkpoints.md", "checkpoints.zh-CN.md"}) {
     const std::string text =
