@@ -242,7 +242,16 @@ std::vector<std::string> changes_of(const ModelRequest& request) {
             : translated("Changed: means instead of the output of {1}.", listed(off)));
   }
   if (const auto& patch = request.options.patch; patch && !patch->at.empty()) {
-    changes.push_back(translated("Changed: {1} comes from another text.", listed(patch->at)));
+    // A layer's number alone could be taken for its states.
+    std::string list;
+    for (const ModelPlace& place : patch->at) {
+      const bool all_heads =
+          place.in_layer() && !place.head && place.part <= ModelPlace::Part::cross;
+      std::string name = place.text();
+      if (all_heads) name.insert(std::min(name.find(':'), name.size()), ".attention");
+      list += (list.empty() ? "" : name_separator()) + name;
+    }
+    changes.push_back(translated("Changed: {1} comes from another text.", list));
   }
   return changes;
 }

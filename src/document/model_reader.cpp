@@ -195,6 +195,7 @@ class ModelReader {
     }
     PreparedSounds sounds =
         prepare_sounds(root_.find("sound"), document_, *request_.folder, request_.options);
+    for (std::string& warning : sounds.warnings) plan_.warnings.push_back(std::move(warning));
     Ids ids(sounds.tokens.size());
     std::iota(ids.begin(), ids.end(), std::int64_t{0});
     request_.texts.ids.assign(sounds.inputs.size(), ids);

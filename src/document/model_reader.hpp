@@ -139,6 +139,7 @@ PreparedPictures prepare_pictures(const JsonValue* value, const Document& docume
 struct PreparedSounds {
   std::vector<Tensor> inputs;       ///< of the model, [bands,frames] each
   std::vector<std::string> tokens;  ///< names of the tokens of each
+  std::vector<std::string> warnings;
 };
 
 /// Reads "sound", the name of a file or a list of names, null if it is absent: a file of tensors

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "io/sound_file.hpp"
 #include "models/sound.hpp"
 #include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
@@ -159,8 +161,21 @@ Tensor stored_spectrogram(const std::shared_ptr<const MappedFile>& file,
   return shape.size() == 3 && shape[0] == 1 ? own.reshaped({shape[1], shape[2]}) : own;
 }
 
-Tensor heard_spectrogram(const std::shared_ptr<const MappedFile>& file, const ModelFolder& folder,
-                         const Limits& limits, std::size_t threads) {
+// Warning of a sound that goes on after what the model hears.
+std::optional<std::string> longer(const std::string& name, const Sound& sound,
+                                  const SoundProcessor& processor) {
+  const auto seconds = [&](std::size_t samples) {
+    return std::round(10 * static_cast<double>(samples) / static_cast<double>(processor.rate)) / 10;
+  };
+  const double all = seconds(sound.samples.size()), heard = seconds(processor.samples());
+  if (all <= heard) return std::nullopt;
+  return translated("{1} lasts {2} seconds, of which the model hears the first {3}",
+                    in_quotes(name), number_text(all), number_text(heard));
+}
+
+Tensor heard_spectrogram(const std::shared_ptr<const MappedFile>& file, const std::string& name,
+                         const ModelFolder& folder, const Limits& limits, std::size_t threads,
+                         std::vector<std::string>& warnings) {
   if (!folder.sound_processor) {
     throw Error(
         ErrorKind::file,
@@ -176,6 +191,7 @@ Tensor heard_spectrogram(const std::shared_ptr<const MappedFile>& file, const Mo
                                  sound.rate, processor.rate),
                       "", translated("convert it: ffmpeg -i FILE -ar {1} OUT.wav", processor.rate));
   }
+  if (auto warning = longer(name, sound, processor)) warnings.push_back(std::move(*warning));
   return processor.spectrogram(std::move(sound.samples), threads);
 }
 
@@ -203,10 +219,10 @@ PreparedSounds prepare_sounds(const JsonValue* value, const Document& document,
     const FileName file = FileName::by_document(document.folder(), name);
     const auto mapped = opened(file, document, "/sound");
     try {
-      const Tensor own =
-          holds_tensors_alone(mapped->bytes())
-              ? stored_spectrogram(mapped, file.path(), document.access())
-              : heard_spectrogram(mapped, folder, document.access().limits, options.threads);
+      const Tensor own = holds_tensors_alone(mapped->bytes())
+                             ? stored_spectrogram(mapped, file.path(), document.access())
+                             : heard_spectrogram(mapped, name, folder, document.access().limits,
+                                                 options.threads, all.warnings);
       if (own.shape() != wanted) {
         const bool turned = own.shape() == Shape{wanted[1], wanted[0]};
         throw input_error(
@@ -214,6 +230,9 @@ PreparedSounds prepare_sounds(const JsonValue* value, const Document& document,
                        text(own.shape()), text(wanted)),
             "",
             turned ? translated("it has frames first: save it transposed, in NumPy by .T")
+            : own.rank() == 2 && own.shape()[1] == wanted[1]
+                ? translated("make it with {1} bands, as this model's feature extractor does",
+                             wanted[0])
             : own.rank() == 1
                 ? translated("these may be samples: save them as a WAV file, of which the "
                              "spectrogram is made")

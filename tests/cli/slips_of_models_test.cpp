@@ -104,6 +104,17 @@ TEST_CASE("the name of a head as other programs write it gets the one that is me
              "give a head such as 5.1 or encoder.5.1, a layer or 5.feed_forward"));
 }
 
+TEST_CASE("a layer's number alone is told to be its attention where it is patched") {
+  const TemporaryFolder folder;
+  for (const std::string place : {"2", "2.attention"}) {
+    const Outcome outcome = attn_cli({"run", "--model", trained, "--text", "The peace", "--patch",
+                                      "The war", "--at", place, "--plots", "none", "--out", "out"},
+                                     folder.path());
+    CHECK(outcome.output.find("\nChanged: 2.attention comes from another text.\n") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("lists in brackets get the spelling that is meant") {
   CHECK(answer("run", {"--layers", "[0,2]"}) ==
         told("invalid value \"[0,2]\" for --layers", "--layers", "write --layers 0,2"));

@@ -1,15 +1,18 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "attn/document.hpp"
 #include "attn/error.hpp"
+#include "attn/io.hpp"
 
 #include "document/document.hpp"
 #include "document/reader.hpp"
@@ -203,6 +206,50 @@ TEST_CASE("models of sound: tokens are named by seconds, and texts are refused")
         "the document has no sound for the model to hear\n  where: d, /sound\n"
         "  help:  give \"sound\", or DocumentOptions::sounds: a WAV or FLAC file, or a file of "
         "tensors with its spectrogram");
+}
+
+TEST_CASE("models of sound: what a model does not hear is told, and features of another one too") {
+  const TemporaryFolder folder;
+  fs::copy(cases / "whisper_spectrogram" / "checkpoint", folder / "checkpoint");
+  // 18 frames of 160 samples.
+  write_text(folder / "checkpoint" / "preprocessor_config.json",
+             R"({"feature_size": 6, "sampling_rate": 2880, "chunk_length": 1})");
+  const auto sound = [&](const std::string& name, std::uint32_t samples) {
+    std::string bytes = "RIFF";
+    const auto add = [&](std::uint32_t number, int count) {
+      for (int i = 0; i < count; ++i) bytes += static_cast<char>((number >> (8 * i)) & 255U);
+    };
+    add(36 + 2 * samples, 4);
+    bytes += "WAVEfmt ";
+    add(16, 4);
+    add(1, 2);
+    add(1, 2);
+    add(2880, 4);
+    add(2 * 2880, 4);
+    add(2, 2);
+    add(16, 2);
+    bytes += "data";
+    add(2 * samples, 4);
+    bytes.append(2 * std::size_t{samples}, '\0');
+    folder.write(name, bytes);
+  };
+  const auto plan_of = [&](const std::string& file) {
+    return read_plans(Document::parse(R"({"model": "checkpoint", "sound": ")" + file +
+                                          R"(", "decoder_token_ids": [[1]]})",
+                                      "d", folder.path()))
+        .front();
+  };
+  sound("short.wav", 2880);
+  CHECK(plan_of("short.wav").warnings.empty());
+  sound("long.wav", 7200);
+  CHECK(plan_of("long.wav").warnings ==
+        std::vector<std::string>{
+            "\"long.wav\" lasts 2.5 seconds, of which the model hears the first 1"});
+  folder.write("bands.npy", npy_bytes(Tensor({8, 18}, std::vector<float>(8 * 18, 0))));
+  CHECK(error_from([&] { plan_of("bands.npy"); }) ==
+        "the spectrogram is [8,18], and the model hears [6,18]: bands and frames\n  where: d, " +
+            (folder / "bands.npy").string() +
+            "\n  help:  make it with 6 bands, as this model's feature extractor does");
 }
 
 TEST_CASE("image processors: lone sizes are squares or the shorter side, by the processor's kind") {
