@@ -58,6 +58,8 @@ bool is_flag(const std::string& word) {
     constexpr std::pair<std::string_view, const char*> others[]{
         {"merge", to_translate("write attn-cli batch --merge DIR")},
         {"download", to_translate("write hf download NAME, and give NAME to --model")},
+        {"pull", to_translate("nothing is downloaded: write hf download NAME or ollama pull NAME")},
+        {"generate", to_translate("write attn-cli run --model M --text TEXT --generate N")},
         {"masks", to_translate("attn-cli list names what masks are made of")},
         {"convert", to_translate("write attn-cli run DOCUMENT --tensors npz, or safetensors, npy, "
                                  "csv")},
@@ -75,6 +77,12 @@ bool is_flag(const std::string& word) {
   }
   const std::string flag = word.substr(0, word.find('='));
   const std::string place = command.empty() ? "attn-cli" : command;
+  const CLI::Option* const model = app.get_option_no_throw("--model");
+  if (model != nullptr && model->count() > 0) {
+    const std::string help = advice_beside_model(flag);
+    if (!help.empty())
+      throw Error(ErrorKind::usage, translated("unknown flag \"{1}\"", flag), place, help);
+  }
   throw Error(
       ErrorKind::usage, translated("unknown flag \"{1}\"", flag), place,
       advice(flag, std::vector<std::string_view>(names.begin(), names.end()), command, all, after));

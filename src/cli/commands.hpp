@@ -94,6 +94,9 @@ std::string in_words_of_ours(std::string_view text);
 std::string advice_of_foreign(const std::string& flag, const std::vector<std::string_view>& names,
                               const std::string& command);
 
+/// Help for a flag of what a model does by itself, where one is given; empty for other flags.
+std::string advice_beside_model(const std::string& flag);
+
 /// Page of `attn-cli COMMAND -h`: what it does, examples, and the flags that people use most. No
 /// line is wider than `columns`.
 std::string short_help(const Command& command, std::size_t columns);

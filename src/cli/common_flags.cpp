@@ -280,6 +280,7 @@ void check_inputs(const std::vector<std::string>& inputs, bool text_only,
     throw Error(ErrorKind::usage, translated("a document is given in place of its file"), command,
                 translated("pass it on standard input to {1}", command + " -"));
   }
+  refuse_model_folder(inputs[0], command);
   if (inputs.size() > 1) {
     const bool tensors = std::ranges::all_of(inputs, [](const std::string& input) {
       return std::filesystem::path(input).extension() == ".npy";
@@ -292,7 +293,6 @@ void check_inputs(const std::vector<std::string>& inputs, bool text_only,
                                          R"("}, "key": …})")
                         : translated("run them one by one, or use attn-cli batch"));
   }
-  refuse_model_folder(inputs[0], command);
   // Folders of results are told apart where documents are opened.
   if (std::filesystem::is_directory(inputs[0], none) &&
       !std::filesystem::exists(inputs[0] + "/result.json", none)) {

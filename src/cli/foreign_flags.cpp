@@ -261,7 +261,8 @@ constexpr ForeignFlags foreign_flags[]{
     {"--target --target-token --class --answer-token", "--logit",
      to_translate("write --logit TOKEN")},
     {"--n-samples --num-texts --max-texts", "heads",
-     to_translate("leave it out: --corpus reads all of its lines")},
+     to_translate("leave it out: --corpus reads all lines; write head -n 100 FILE > SHORT for "
+                  "some of them")},
     {"--cluster --clusters --tsne --pca --mds", "heads",
      to_translate("write --analyses distances --plots all")},
     {"--ov --qk --composition --compositions --copying", "circuits",
@@ -293,7 +294,30 @@ bool has_word(std::string_view words, std::string_view wanted) {
   return false;
 }
 
+// Flags of what documents have and a model has by itself, whose rows above would have it written
+// into a document.
+constexpr ForeignFlags of_models[]{
+    {"--padding --padding-side --pad", "",
+     to_translate("leave it out: shorter texts are padded and masked")},
+    {"--window --window-size --sliding-window --local-window --window-left --window-right "
+     "--softcap "
+     "--logit-softcap --rope-theta --rotary-base --rope-base --rotary --rope --alibi --sink "
+     "--attention-sink --sinks --bias --attention-mask --attn-mask --mask-file --padding-mask "
+     "--mask-type --attn-mask-type --align --causal-align --fill --parameters --softmax-scale "
+     "--mask "
+     "--no-causal --bidirectional",
+     "", to_translate("leave it out: a model's own configuration says how it attends")},
+};
+
 }  // namespace
+
+std::string advice_beside_model(const std::string& flag) {
+  std::string plain = flag;
+  std::ranges::replace(plain, '_', '-');
+  const auto* const row = std::ranges::find_if(
+      of_models, [&](const ForeignFlags& one) { return has_word(one.names, plain); });
+  return row == std::end(of_models) ? std::string() : translated(row->help);
+}
 
 std::string advice_of_foreign(const std::string& flag, const std::vector<std::string_view>& names,
                               const std::string& command) {

@@ -80,7 +80,10 @@ constexpr ForeignFlags rows[]{
     {"--width --height", "--figsize",
      to_translate("write --figsize WxH in inches, or a width alone such as --figsize 89mm")},
     {"--axis", "--ticks", to_translate("write --ticks index, which shows positions")},
-    {"--tokens --positions", "plot|show", to_translate("write --queries 0:5 --keys 0:5")},
+    {"--positions", "plot|show", to_translate("write --queries 0:5 --keys 0:5")},
+    {"--tokens", "plot|show",
+     to_translate("write --labels FILE, with a token on each line, for their names; --queries 0:5 "
+                  "--keys 0:5 for some of them")},
     {"--drop-last", "--drop-first", to_translate("write --keys 0:-1")},
     {"--key", "plot|show|compare",
      to_translate("write --name NAME for a tensor, --keys A:B for keys")},
@@ -122,6 +125,9 @@ constexpr ForeignFlags rows[]{
     {"--tokenizer --vocab", "tokens",
      to_translate("write --model FILE: a tokenizer.json alone will do")},
     {"--file --input -i -f", "tokens", to_translate("write --text \"$(cat FILE)\"")},
+    {"--top-k --topk -k", "run|batch",
+     to_translate("leave it out: the ten likeliest next tokens are reported, and of those that are "
+                  "generated the likeliest is taken; --top K is for pictures")},
     {"--top-k --topk -k", "--top", to_translate("write --top N")},
     {"--without-heads", "heads",
      to_translate("write --heads-off LAYER.HEAD,… for heads at once, --without-heads-of N,… for "
@@ -174,6 +180,43 @@ constexpr ForeignFlags rows[]{
     {"--models", "list", to_translate("attn-cli model lists those that are found")},
     {"--kind --kinds", "schema",
      to_translate("leave it out: the schema has all kinds, which attn-cli list names")},
+    // Texts, answers and heads of models.
+    {"--text2 --text-2 --text-b --text-a --text1 --text-1 --sentence-a --sentence-b --sentence1 "
+     "--sentence2 --question --context --premise --hypothesis --passage --text-pair --second-text",
+     "--pair",
+     to_translate(
+         "write --text TEXT --pair TEXT for a pair, --text TEXT --text TEXT for two texts")},
+    {"--sentence --input-text --query-text", "--text", to_translate("write --text TEXT")},
+    {"--ngl --n-gpu-layers --gpu-layers", "--model",
+     to_translate("leave it out: attention is computed on the CPU")},
+    {"--stop --stop-words --stop-strings --stop-token --eos --eos-token-id --min-new-tokens "
+     "--min-length",
+     "--generate",
+     to_translate("leave it out: generation ends at an end token of the model, or after N tokens")},
+    {"--metric --metrics", "heads",
+     to_translate(
+         "write --statistics NAME; the logits that --patch changes are chosen with --logit "
+         "and --against-logit, or with --logit-difference")},
+    {"--logit-difference --logit-diff", "explain|run|batch",
+     to_translate("write --logit TOKEN --against-logit TOKEN")},
+    {"--logit --against-logit", "view",
+     to_translate("write --logit-difference TOKEN,TOKEN beside --patch and --paths; --why answer "
+                  "keeps the parts of what is predicted")},
+    {"--top", "explain", to_translate("leave it out, or write --full for all parts")},
+    {"--model --text", "compare",
+     to_translate("two models are compared with attn-cli heads --model M --text TEXT --against N")},
+    {"--compare --versus --vs", "heads", to_translate("write --against INPUT")},
+    {"--corpus --texts", "batch",
+     to_translate("name the file of texts without a flag: attn-cli batch --model M FILE.txt")},
+    {"--no-special-tokens --no-add-special-tokens --without-special-tokens", "--model",
+     to_translate("write \"special_tokens\": false into a document with \"model\" and \"text\"")},
+    {"--normalize-embeddings --pooling-mode", "--model",
+     to_translate("leave it out: modules.json of the folder says what is done with a sentence's "
+                  "states")},
+    {"--exclude-bos --skip-bos --drop-bos --exclude-special --skip-special --skip-special-tokens",
+     "heads",
+     to_translate("write --ignore-special to leave out rows of special tokens, --without-first-key "
+                  "for the first key")},
     {"--schema", "validate",
      to_translate("leave it out: documents are checked by the program's own rules, and attn-cli "
                   "schema prints them")},

@@ -157,7 +157,9 @@ TEST_CASE("flags of transformers and of probes get what a command does") {
   // The value of another flag.
   check_flag("heads", "--rollout", "write --analyses rollout");
   check_flag("heads", "--entropy", "write --statistics entropy");
-  check_flag("heads", "--metric", "write --statistics NAME");
+  check_flag("heads", "--metric",
+             "write --statistics NAME; the logits that --patch changes are chosen with --logit and "
+             "--against-logit, or with --logit-difference");
   check_flag("heads", "--descending", "leave it out: --sort puts the largest first");
   check_flag("heads", "--threshold", "write --sink-threshold X");
   check_flag("explain", "--precision", "write --digits N");
@@ -167,6 +169,68 @@ TEST_CASE("flags of transformers and of probes get what a command does") {
   check_flag("circuits", "--text", "leave it out: only the weights of the model are read");
   check_flag("explain", "--row", "write --query N");
   check_flag("explain", "--step", "leave it out: all steps of a query are shown");
+}
+
+TEST_CASE("flags of texts, answers and parts of models get what is there for them") {
+  const std::string pair =
+      "write --text TEXT --pair TEXT for a pair, --text TEXT --text TEXT for two texts";
+  for (const std::string flag : {"--text2", "--sentence_a", "--question", "--premise"})
+    check_flag("run", flag, pair);
+  check_flag("view", "--sentence-b", pair);
+  check_flag("run", "--sentence", "write --text TEXT");
+  check_flag("run", "--stop",
+             "leave it out: generation ends at an end token of the model, or after N tokens");
+  check_flag("run", "-ngl", "leave it out: attention is computed on the CPU");
+  check_flag("run", "--top-k",
+             "leave it out: the ten likeliest next tokens are reported, and of those that are "
+             "generated the likeliest is taken; --top K is for pictures");
+  check_flag("explain", "--top", "leave it out, or write --full for all parts");
+  check_flag("explain", "--logit-difference", "write --logit TOKEN --against-logit TOKEN");
+  check_flag("view", "--logit",
+             "write --logit-difference TOKEN,TOKEN beside --patch and --paths; --why answer keeps "
+             "the parts of what is predicted");
+  check_flag("compare", "--model",
+             "two models are compared with attn-cli heads --model M --text TEXT --against N");
+  check_flag("heads", "--compare", "write --against INPUT");
+  check_flag("heads", "--max-texts",
+             "leave it out: --corpus reads all lines; write head -n 100 FILE > SHORT for some of "
+             "them");
+  check_flag("heads", "--exclude-bos",
+             "write --ignore-special to leave out rows of special tokens, --without-first-key for "
+             "the first key");
+  check_flag("batch", "--corpus",
+             "name the file of texts without a flag: attn-cli batch --model M FILE.txt");
+  check_flag("tokens", "--no-special-tokens",
+             "write \"special_tokens\": false into a document with \"model\" and \"text\"");
+  check_flag("run", "--normalize_embeddings",
+             "leave it out: modules.json of the folder says what is done with a sentence's states");
+}
+
+TEST_CASE("what a document would say of attention is left to a model's configuration") {
+  const auto beside_model = [](const std::string& flag) {
+    return refused_with(2, {"run", "--model", speeches_folder, "--text", "The peace", flag, "4"});
+  };
+  for (const std::string flag : {"--window", "--softcap", "--rope_theta", "--attention_mask"}) {
+    CAPTURE(flag);
+    CHECK(beside_model(flag) ==
+          told_of("unknown flag \"" + flag + "\"", "attn-cli run",
+                  "leave it out: a model's own configuration says how it attends"));
+  }
+  CHECK(beside_model("--padding") == told_of("unknown flag \"--padding\"", "attn-cli run",
+                                             "leave it out: shorter texts are padded and masked"));
+  check_flag("run", "--softcap",
+             "write --score \"50 * tanh(s / 50)\", or \"softcap\": 50 into the document");
+}
+
+TEST_CASE("words of other programs' commands, and a text beside a model's folder, get their cure") {
+  CHECK(refused_with(2, {"pull", "gpt2"}) ==
+        "attn-cli: unknown command \"pull\"\n"
+        "  help:  nothing is downloaded: write hf download NAME or ollama pull NAME\n");
+  CHECK(refused_with(2, {"generate", "--model", "M"}) ==
+        "attn-cli: unknown command \"generate\"\n"
+        "  help:  write attn-cli run --model M --text TEXT --generate N\n");
+  CHECK(refused_with(2, {"run", speeches_folder, "The people"}) ==
+        refused_with(2, {"run", speeches_folder}));
 }
 
 TEST_CASE("flags of shells and of other programs get their cure") {
@@ -192,7 +256,11 @@ TEST_CASE("flags of shells and of other programs get their cure") {
              "leave it out: pictures are stored without loss, and --dpi N sets their pixels");
   check_flag("plot", "-density", "write --dpi N");
   check_flag("plot", "--drop-last", "write --keys 0:-1");
-  check_flag("plot", "--tokens", "write --queries 0:5 --keys 0:5");
+  check_flag("plot", "--positions", "write --queries 0:5 --keys 0:5");
+  check_flag(
+      "plot", "--tokens",
+      "write --labels FILE, with a token on each line, for their names; --queries 0:5 --keys "
+      "0:5 for some of them");
   check_flag("show", "--batch", "write --sample N");
   check_flag("show", "--key", "write --name NAME for a tensor, --keys A:B for keys");
   check_flag("batch", "--shuffle",
