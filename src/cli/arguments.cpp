@@ -193,8 +193,8 @@ class GivenCommand {
       const std::string text = texts_[i].one.value_or("");
       const std::string named = '"' + text + (place.empty() ? "" : "\"");
       const bool opened = error.kind() == ErrorKind::file && place != text &&
-                          !place.starts_with("--") && text.size() > longest &&
-                          std::ranges::count(files, flag.value) > 0 &&
+                          (!place.starts_with("--") || place == flag.name) &&
+                          text.size() > longest && std::ranges::count(files, flag.value) > 0 &&
                           error.problem().find(named) != std::string::npos;
       const bool stands_for = !place.empty() && place == flag.spells && is_given(flag.name);
       if (opened) {
@@ -211,6 +211,11 @@ class GivenCommand {
     if (opened_by != nullptr && where == "--corpus" && opened_by->find(' ') != std::string::npos) {
       return {error.kind(), error.problem(), where,
               translated("write the texts into a .txt file, one per line, and name it")};
+    }
+    if (opened_by != nullptr && where == "--architecture" && is_word(*opened_by)) {
+      return {error.kind(), error.problem(), where,
+              translated("leave it out: known families are recognised; or write {1} into a file",
+                         R"({"like": ")" + *opened_by + "\"}")};
     }
     if (opened_by != nullptr && where != "--corpus" && is_word(*opened_by)) {
       return {error.kind(), error.problem(), where,
@@ -261,6 +266,10 @@ class GivenCommand {
     return "";
   }
 
+  bool takes(const std::string& flag) const {
+    return std::ranges::find(command_.flags, flag, &Flag::name) != command_.flags.end();
+  }
+
   bool is_given(const std::string& flag) const {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const Texts& texts = texts_[i];
@@ -297,7 +306,10 @@ class GivenCommand {
       throw Error(
           ErrorKind::usage,
           translated("{1} has no effect without {2}", flag.name, alternatives(others)), flag.name,
-          flag.name == "--color" ? translated("write {1}, or add {2}", "--no-color", flag.needs[0])
+          flag.name == "--format" && value_of("--format") == "csv" && takes("--csv")
+              ? translated("write {1}", "--csv")
+          : flag.name == "--color"
+              ? translated("write {1}, or add {2}", "--no-color", flag.needs[0])
           : flag.needs[0] == "--why" && !is_given("--model")
               ? translated("leave it out: it is of {1}, which splits a score of a model; {2}",
                            "--why", flag.name == "--csv" ? "--json" : "--full")

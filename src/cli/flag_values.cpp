@@ -126,6 +126,21 @@ void check_heads(const Flag& flag, const std::string& text) {
     throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag.name),
                 flag.name, translated("write {1}", flag.name + " " + pairs));
   }
+  const std::size_t hyphen = std::min(text.find('-'), text.size());
+  const std::string first = text.substr(0, hyphen),
+                    last = text.substr(std::min(hyphen + 1, text.size()));
+  std::size_t from = 0, to = 0;
+  constexpr std::size_t most = 200;
+  if (flag.name == "--heads-off" && is_digits(first) && is_digits(last) &&
+      parse_number(first, from) && parse_number(last, to) && from < to && to - from < most) {
+    std::string layers;
+    for (std::size_t layer = from; layer <= to; ++layer)
+      layers += (layers.empty() ? "" : ",") + std::to_string(layer);
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag.name),
+                flag.name,
+                translated("write {1} for a head, {2} for all heads of these layers",
+                           first + "." + last, layers));
+  }
   std::string meant;
   bool elsewhere = false;
   for (const std::string& part : comma_separated(text)) {
@@ -295,6 +310,11 @@ void check_letters(const std::string& word, const Command& called) {
   const bool logit = flag.name == "--logit";
   if (logit && !flag.repeats) each.replace(each.rfind(" --"), word.size() + 1, " --against-logit");
   const bool one_by_one = logit || (text && quoted && flag.repeats);
+  // The first text of a pair has a flag of its own.
+  if (flag.name == "--pair" && std::ranges::count(words, "--text") == 0)
+    each.replace(0, word.size(), "--text");
+  // Tokens begin with a space, which a shell would take for one between words.
+  if (!text && value.find(' ') != std::string::npos) value = '"' + value + '"';
   throw Error(ErrorKind::usage,
               translated("{1} takes one value: \"{2}\" is left over", word, further), command,
               one_by_one        ? translated("write {1}", each)

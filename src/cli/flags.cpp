@@ -266,6 +266,10 @@ std::string meant_choice(const std::string& flag, const std::string& text,
   }
   if (flag == "--style" && (text == "dark" || text == "transparent" || text == "white"))
     return translated("write {1}", "--background " + text);
+  // What heads do under another flag.
+  if (flag == "--analyses" && text == "attribution")
+    return translated("write {1}", "--attribution --patch TEXT");
+  if (flag == "--statistics" && text == "loss") return translated("write {1}", "--analyses loss");
   if (flag == "--as" && (text == "ascii" || text == "plain" || text == "text"))
     return translated("write {1}", "--color never");
   return "";

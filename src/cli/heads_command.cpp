@@ -177,6 +177,8 @@ void add_table(Flags& flags, HeadsTable& table) {
       .add("--top", "N", translated("Heads that the table lists, or all (default 20)"),
            [&table](const std::string& text) {
              table.top.reset();
+             if (text == "0" || text.starts_with('-'))
+               throw wrong_value("--top", text, translated("a whole number of at least 1, or all"));
              if (text != "all") table.top = whole_number("--top", text, 1);
            })
       .words = {"all"};

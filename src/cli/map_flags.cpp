@@ -212,6 +212,10 @@ void let_heads_choose(Flags& flags) {
       choose(text);
     } catch (const Error& error) {
       if (error.where() != "--head") throw;
+      if (const std::string meant = layer_and_head(text); !meant.empty()) {
+        throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--heads"),
+                    "--heads", translated("write {1}", meant));
+      }
       throw wrong_value("--heads", text,
                         translated("the number of heads to split by, or heads of existing maps as "
                                    "--head takes them"));

@@ -13,9 +13,32 @@
 namespace attn::cli {
 namespace {
 
+// "1.0,1.1,1.2" of a range of heads, "1.0-2" or "1.0:2"; empty for other texts.
+std::string heads_of_range(const std::string& text) {
+  const std::size_t between = std::min(text.find_first_of("-:"), text.size());
+  const std::size_t point = text.rfind('.', between);
+  const std::string last = text.substr(std::min(between + 1, text.size()));
+  if (point == text.npos || !is_digits(last) ||
+      !is_digits(text.substr(point + 1, between - point - 1)))
+    return "";
+  std::size_t from = 0, to = 0;
+  constexpr std::size_t most = 200;
+  if (!parse_number(text.substr(point + 1, between - point - 1), from) || !parse_number(last, to) ||
+      from > to || to - from > most)
+    return "";
+  std::string heads;
+  for (std::size_t head = from; head <= to; ++head)
+    heads += (heads.empty() ? "" : ",") + text.substr(0, point + 1) + std::to_string(head);
+  return heads;
+}
+
 // The text, if it ends as the name of a head, a layer or a feed-forward does.
 const std::string& part_that_is_off(const std::string& text) {
   const std::string last = text.substr(text.rfind('.') + 1);  // npos + 1 = 0
+  if (const std::string heads = heads_of_range(text); !heads.empty()) {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--heads-off"),
+                "--heads-off", translated("write {1}", "--heads-off " + heads));
+  }
   if (last != "feed_forward" && last != "attention" && !is_digits(last)) {
     throw wrong_value("--heads-off", text,
                       translated("a head such as 5.1 or encoder.5.1, a layer or 5.feed_forward"));
@@ -27,6 +50,15 @@ void read_parts(const std::string& text, DocumentOptions& options) {
   if (text == "special") {
     options.parts_between_special_tokens = true;
     return;
+  }
+  // A text after the name has spaces that are no commas.
+  const bool quotes = std::ranges::any_of(text.substr(std::min(text.find('='), text.size())),
+                                          [](unsigned char c) { return std::isalpha(c) != 0; }) &&
+                      text.find(',') == text.npos;
+  if (quotes) {
+    throw wrong_value("--parts", text,
+                      translated("names and characters such as system=0:120,question=120:180, or "
+                                 "special"));
   }
   for (const std::string& part : listed("--parts", text)) {
     const std::size_t sign = part.rfind('='), colon = part.find(':', sign == part.npos ? 0 : sign);
@@ -70,6 +102,20 @@ void refuse_file(const std::string& flag, const std::string& text) {
   }
   throw Error(ErrorKind::usage, translated("\"{1}\" is the name of a file, not a text", text), flag,
               translated("give what it holds: {1}", flag + " \"$(cat " + path.string() + ")\""));
+}
+
+// Throws Error(usage) for the names of several files with commas between, each of which takes a
+// flag of its own.
+void refuse_files_together(const std::string& flag, const std::string& text) {
+  std::error_code none;
+  if (text.find(',') == text.npos || std::filesystem::exists(text, none)) return;
+  std::string each;
+  for (const std::string& file : comma_separated(text)) {
+    if (!std::filesystem::exists(file, none)) return;
+    each += (each.empty() ? "" : " ") + flag + " " + file;
+  }
+  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+              translated("write {1}", each));
 }
 
 }  // namespace
@@ -181,6 +227,7 @@ void add_model(Flags& flags, DocumentOptions& options) {
   flags
       .add("--image", "FILE", translated("Picture for the model to read, PNG or JPEG; repeatable"),
            [&](const std::string& file) {
+             refuse_files_together("--image", file);
              std::error_code none;
              if (std::filesystem::is_directory(file, none)) {
                throw Error(ErrorKind::file, translated("\"{1}\" is a folder", file), "--image",
@@ -194,7 +241,10 @@ void add_model(Flags& flags, DocumentOptions& options) {
       .add("--sound", "FILE",
            translated("Sound for the model to hear, WAV or FLAC, or its spectrogram, a file of "
                       "tensors; repeatable"),
-           [&](const std::string& file) { options.sounds.emplace_back(file); })
+           [&](const std::string& file) {
+             refuse_files_together("--sound", file);
+             options.sounds.emplace_back(file);
+           })
       .repeats = true;
   add_changes(flags, options);
   flags.count(
@@ -231,6 +281,13 @@ void add_model_results(Flags& flags, DocumentOptions& options) {
             [&](const std::string& text) {
               options.layers.reset();
               if (text == "all") return;
+              if (text == "mean" || text == "max") {
+                throw Error(ErrorKind::usage,
+                            translated("invalid value \"{1}\" for {2}", text, "--layers"),
+                            "--layers",
+                            translated("layers are joined where existing maps are drawn: write {1}",
+                                       "attn-cli plot heatmap RESULT --layers " + text));
+              }
               options.layers.emplace();
               for (const std::string& part : listed("--layers", text)) {
                 const PositionRange range = position_range("--layers", part, true);

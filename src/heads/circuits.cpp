@@ -73,8 +73,12 @@ class CircuitsReading {
       const auto known = std::ranges::find_if(
           all.heads, [&](const HeadCircuit& own) { return head && own.head == *head; });
       if (known == all.heads.end()) {
-        throw input_error(translated("{1} names no head", in_quotes(name)),
-                          "CircuitsOptions::heads", translated("give LAYER.HEAD, both from 0"));
+        const std::string_view stack =
+            all.heads.empty() ? std::string_view() : name_of(all.heads.front().head.stack);
+        throw input_error(
+            translated("{1} names no head", in_quotes(name)), "CircuitsOptions::heads",
+            stack.empty() ? translated("give LAYER.HEAD, both from 0")
+                          : translated("give {1}.LAYER.HEAD, both from 0", std::string(stack)));
       }
       heads.push_back(known->head);
     }

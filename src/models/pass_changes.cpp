@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "models/pass.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
@@ -220,6 +221,47 @@ void put_columns(const Tensor& from, std::size_t first, std::size_t count,
   });
 }
 
+namespace {
+
+// Help for places that are several, ranges or words as positions, or parts within a head; empty for
+// other texts.
+std::string meant_places(const std::string& text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string part = text.substr(0, colon),
+                    at = text.substr(std::min(colon + 1, text.size()));
+  if (colon < text.size() && ModelPlace::parse(part)) {
+    const std::size_t between = std::min(at.find_first_of("-:"), at.size());
+    std::size_t from = 0, to = 0;
+    constexpr std::size_t most = 200;
+    if (between == at.size() || !parse_number(at.substr(0, between), from) ||
+        !parse_number(at.substr(between + 1), to) || from > to || to - from > most)
+      return translated("give positions after the colon, from 0: {1}", part + ":3,4");
+    std::string positions;
+    for (std::size_t position = from; position <= to; ++position)
+      positions += (positions.empty() ? ":" : ",") + std::to_string(position);
+    return translated("write {1}", part + positions);
+  }
+  const std::size_t comma = std::min(text.find(','), text.size());
+  if (comma < text.size() && ModelPlace::parse(text.substr(0, comma)) &&
+      ModelPlace::parse(text.substr(comma + 1))) {
+    return translated(
+        "give each place by itself: DocumentOptions::patch_at {1} "
+        "DocumentOptions::patch_at {2}",
+        text.substr(0, comma), text.substr(comma + 1));
+  }
+  const std::size_t point = std::min(text.rfind('.'), text.size());
+  const std::string last = text.substr(std::min(point + 1, text.size()));
+  const auto head = ModelPlace::parse(text.substr(0, point));
+  constexpr std::string_view within[]{"q",     "k",       "v",       "z",    "query",  "key",
+                                      "value", "pattern", "queries", "keys", "values", "patterns"};
+  if (!head || !head->head || std::ranges::count(within, last) == 0) return "";
+  return translated(
+      "queries, keys, values and patterns of heads are patched one after the other: "
+      "HeadsOptions::sweep of attn-cli heads, without DocumentOptions::patch_at");
+}
+
+}  // namespace
+
 ModelPlace patch_place(const std::string& text, const Architecture& model,
                        const std::string& field) {
   const bool both = model.encoder_decoder();
@@ -235,6 +277,10 @@ ModelPlace patch_place(const std::string& text, const Architecture& model,
   };
   using Part = ModelPlace::Part;
   const auto place = ModelPlace::parse(text);
+  if (!place) {
+    if (const std::string help = meant_places(text); !help.empty())
+      throw input_error(translated("{1} names no part of the model", in_quotes(text)), field, help);
+  }
   if (!place || !has_stack(model, place->stack)) throw refuse();
   if (place->part == Part::embedding) return *place;
   check_layer(stack_in(model, place->stack), place->layer, field);

@@ -113,12 +113,17 @@ std::size_t token_named(const std::string& text, const ModelFolder& folder, cons
   }
   const std::vector<TextToken> ids = tokenizer->encode(text, std::nullopt, false, field);
   if (ids.size() == 1) return static_cast<std::size_t>(ids.front().id);
-  // Most tokens of words begin with a space.
-  const std::string spaced = " " + text;
+  // Most tokens of words begin with a space, which vocabularies write as another character.
+  std::string spaced = " " + text;
+  for (const std::string_view mark : {"Ġ", "▁"}) {
+    if (text.starts_with(mark)) spaced = " " + text.substr(mark.size());
+  }
+  const bool marked = spaced != " " + text;
   const bool with_space = tokenizer->encode(spaced, std::nullopt, false, field).size() == 1;
   throw input_error(
       translated_count(ids.size(), "{2} is {1} token", "{2} is {1} tokens", in_quotes(text)), field,
-      with_space
+      with_space && marked ? translated("write {1}", in_quotes(spaced))
+      : with_space
           ? translated("with the space before it {1} is one token: give that, or a token's id",
                        in_quotes(spaced))
           : translated("give a text of one token, or its id"));

@@ -115,6 +115,64 @@ TEST_CASE("a layer's number alone is told to be its attention where it is patche
   }
 }
 
+TEST_CASE("ranges and lists of heads, and tokens as vocabularies write them, get what is meant") {
+  const auto wrong = [](const std::string& flag, const std::string& value,
+                        const std::string& help) {
+    CAPTURE(value);
+    CHECK(answer("run", {flag, value}) ==
+          told("invalid value \"" + value + "\" for " + flag, flag, help));
+  };
+  wrong("--heads-off", "1-3", "write 1.3 for a head, 1,2,3 for all heads of these layers");
+  wrong("--heads-off", "1.0-2", "write --heads-off 1.0,1.1,1.2");
+  wrong("--heads-off", "1.0:2", "write --heads-off 1.0,1.1,1.2");
+  wrong("--layers", "mean",
+        "layers are joined where existing maps are drawn: write attn-cli plot heatmap RESULT "
+        "--layers mean");
+  wrong("--parts", "first=The peace",
+        "give names and characters such as system=0:120,question=120:180, or special");
+  CHECK(answer("heads", {"--top", "-1"}) == told("invalid value \"-1\" for --top", "--top",
+                                                 "give a whole number of at least 1, or all"));
+  CHECK(answer("heads", {"--analyses", "attribution"}) ==
+        told("invalid value \"attribution\" for --analyses", "--analyses",
+             "write --attribution --patch TEXT"));
+  CHECK(answer("heads", {"--statistics", "loss"}) ==
+        told("invalid value \"loss\" for --statistics", "--statistics", "write --analyses loss"));
+  CHECK(answer("heads", {"--format", "csv"}) ==
+        told("--format has no effect without --plots", "--format", "write --csv"));
+  CHECK(answer("explain", {"--heads", "2.0"}) ==
+        told("invalid value \"2.0\" for --heads", "--heads", "write --layers 2 --head 0"));
+  CHECK(answer("run", {"--architecture", "llama"}, 4) ==
+        told("cannot open \"llama\": No such file or directory", "--architecture",
+             "leave it out: known families are recognised; or write {\"like\": \"llama\"} into a "
+             "file"));
+  for (const std::string token : {"Ġworld", "▁world"}) {
+    CAPTURE(token);
+    const std::string refused = answer("run", {"--logit", token}, 3);
+    CHECK(refused.substr(refused.find("  where: ")) ==
+          "  where: --logit\n  help:  write \" world\"\n");
+  }
+  CHECK(answer("run", {"--logit-difference", "a"}).find("--against-logit TOKEN") !=
+        std::string::npos);
+}
+
+TEST_CASE("tokens and texts that are left over get flags that take them") {
+  CHECK(refused_with(2, {"circuits", trained, "--tokens", " world", " peace"}) ==
+        told("--tokens takes one value: \" peace\" is left over", "attn-cli circuits",
+             "write --tokens \" world, peace\""));
+  CHECK(answer("heads", {"--patch", "The war", "--logit-difference", " world", " people"}) ==
+        told("--logit-difference takes one value: \" people\" is left over", "attn-cli heads",
+             "write --logit-difference \" world, people\""));
+  CHECK(refused_with(2, {"run", "--model", trained, "--pair", "the cat", "a dog"}) ==
+        told("--pair takes one value: \"a dog\" is left over", "attn-cli run",
+             "write --text \"the cat\" --pair \"a dog\""));
+  const TemporaryFolder folder;
+  folder.write("a.png", "x");
+  folder.write("b.png", "x");
+  CHECK(refused_with(2, {"run", "--model", trained, "--image", "a.png,b.png"}, folder.path()) ==
+        told("invalid value \"a.png,b.png\" for --image", "--image",
+             "write --image a.png --image b.png"));
+}
+
 TEST_CASE("lists in brackets get the spelling that is meant") {
   CHECK(answer("run", {"--layers", "[0,2]"}) ==
         told("invalid value \"[0,2]\" for --layers", "--layers", "write --layers 0,2"));

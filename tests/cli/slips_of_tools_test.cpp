@@ -229,8 +229,8 @@ TEST_CASE("words of other programs' commands, and a text beside a model's folder
   CHECK(refused_with(2, {"generate", "--model", "M"}) ==
         "attn-cli: unknown command \"generate\"\n"
         "  help:  write attn-cli run --model M --text TEXT --generate N\n");
-  CHECK(refused_with(2, {"run", speeches_folder, "The people"}) ==
-        refused_with(2, {"run", speeches_folder}));
+  CHECK(refused_with(4, {"run", speeches_folder, "The people"}) ==
+        refused_with(4, {"run", speeches_folder}));
 }
 
 TEST_CASE("flags of shells and of other programs get their cure") {

@@ -207,7 +207,18 @@ TEST_CASE("places of patches are read, and what they cannot be is named") {
         "\"bias\" names no part of the model\n  where: at\n  help:  name a head, an attention, a "
         "feed-forward or states, such as 2.1, 2.attention, 2.feed_forward, 2.residual or "
         "embedding, and the positions after a colon: 2.1:3,4");
-  CHECK(error_from([&] { place("2.1:x"); }).starts_with("\"2.1:x\" names no part"));
+  const auto refused = [&](const std::string& text, const std::string& help) {
+    CHECK(error_from([&] { place(text); }) ==
+          "\"" + text + "\" names no part of the model\n  where: at\n  help:  " + help);
+  };
+  refused("2.1:x", "give positions after the colon, from 0: 2.1:3,4");
+  refused("2.1:3-5", "write 2.1:3,4,5");
+  refused("2.residual:3:5", "write 2.residual:3,4,5");
+  refused("2.0,1.3",
+          "give each place by itself: DocumentOptions::patch_at 2.0 DocumentOptions::patch_at 1.3");
+  refused("2.0.q",
+          "queries, keys, values and patterns of heads are patched one after the other: "
+          "HeadsOptions::sweep of attn-cli heads, without DocumentOptions::patch_at");
   CHECK(error_from([&] { place("3.1"); }) ==
         "there is no layer 3: the model has 3 layers\n  where: at\n  help:  give 0 to 2");
   CHECK(error_from([&] { place("2.4"); }) ==
