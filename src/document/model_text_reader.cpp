@@ -94,6 +94,7 @@ void ModelTextReader::refuse_other_tokenizer() const {
   const auto table = StackWeights(folder.weights, model(), model().stacks.front())
                          .shape(WeightPurpose::tokens, std::nullopt, "weight");
   if (!table || table->empty()) return;
+  constexpr std::size_t few_added = 100;
   for (const Ids& own : request_.texts.ids) {
     for (const std::int64_t id : own) {
       if (id < 0 || static_cast<std::size_t>(id) < table->front()) continue;
@@ -102,9 +103,12 @@ void ModelTextReader::refuse_other_tokenizer() const {
               "the tokenizer of the folder gives {1} the id {2}, and the model has {3} tokens",
               in_quotes(folder.tokenizer->pieces({&id, 1}).front()), id, table->front()),
           folder.path.string(),
-          translated(
-              "the tokenizer belongs to another model: take its files from where the weights "
-              "are from"));
+          folder.tokenizer->size() - table->front() <= few_added
+              ? translated(
+                    "tokens were added to the tokenizer and not to the model: take its files "
+                    "from where the weights are from, or resize the model's embeddings")
+              : translated("the tokenizer belongs to another model: take its files from where the "
+                           "weights are from"));
     }
   }
 }

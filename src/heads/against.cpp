@@ -249,6 +249,7 @@ HeadsAgainst compare_heads(const HeadsOptions& given, const std::filesystem::pat
     const OpenedInput input = open_input(options.document, options.maps);
     const auto* document = std::get_if<Document>(&input);
     const bool model = document != nullptr && document->root().find("model") != nullptr;
+    if (model) refuse_result_beside_model(against, "compare_heads()");
     const HeadsOptions other = options_of_other(options, model, against);
     const std::vector<AttentionMap> ours = maps_of(options, input, outcome.warnings);
     const std::vector<AttentionMap> theirs =

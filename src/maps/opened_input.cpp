@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -137,6 +138,19 @@ DocumentOptions without_changes(DocumentOptions options) {
   options.patch.reset();
   options.patch_at.clear();
   return options;
+}
+
+void refuse_result_beside_model(const std::filesystem::path& against, const char* field) {
+  std::error_code none;
+  if (!std::filesystem::exists(against / "result.json", none) ||
+      std::filesystem::exists(against / "config.json", none))
+    return;
+  throw Error(
+      ErrorKind::usage,
+      translated("{1} is a result, and is compared with a model", in_quotes(against.string())),
+      field,
+      translated("name another model, or compare two results: that of attn-cli run of this "
+                 "model in its place"));
 }
 
 bool choose_layers(const MapSelection& selection, Document& document) {

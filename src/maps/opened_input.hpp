@@ -27,6 +27,9 @@ MapSelection selection_of_maps(MapSelection selection, const DocumentOptions& op
 /// adapter, heads that are off and parts from another text, changes that one alone.
 DocumentOptions without_changes(DocumentOptions options);
 
+/// Throws Error(usage) at `field` for the folder of a result that is compared with a model.
+void refuse_result_beside_model(const std::filesystem::path& against, const char* field);
+
 /// Has a model compute the maps of the layers of the selection alone. Returns false, without a
 /// change, if these are not given by their numbers.
 bool choose_layers(const MapSelection& selection, Document& document);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -81,6 +82,41 @@ bool is_of_weights(const fs::path& extension) {
   return found && !extension.empty();
 }
 
+// What a folder without weights has in their place; empty if it has nothing of the kind.
+std::string weights_not_read(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  const auto ends = [](const std::string& name, std::initializer_list<std::string_view> endings) {
+    return std::ranges::any_of(endings, [&](auto ending) { return name.ends_with(ending); });
+  };
+  for (const std::string& name : names) {
+    if (ends(name, {".crdownload", ".part", ".incomplete", ".download", ".aria2"}))
+      return translated("{1} is a download that is not finished", in_quotes(name));
+    if (ends(name, {".ckpt"})) {
+      const std::string renamed = fs::path(name).replace_extension(".pt").string();
+      return translated("rename {1} to {2}: it may be a file of PyTorch", in_quotes(name),
+                        in_quotes(renamed));
+    }
+    if (ends(name, {".h5", ".msgpack", ".onnx"}) || name == "onnx") {
+      return translated(
+          "weights of TensorFlow, Flax and ONNX are not read, {1}: take the model's "
+          "safetensors or PyTorch files",
+          in_quotes(name));
+    }
+  }
+  // A snapshot in Hugging Face's cache.
+  const fs::path repository = folder.parent_path().parent_path();
+  constexpr std::string_view start = "models--";
+  std::string name = repository.filename().string();
+  if (folder.parent_path().filename() != "snapshots" || !name.starts_with(start)) return "";
+  name.erase(0, start.size());
+  if (const std::size_t slash = name.find("--"); slash != name.npos) name.replace(slash, 2, "/");
+  return translated("only a part of the model was downloaded: hf download {1}", name);
+}
+
 // The first of the names under which weights are stored.
 WeightFiles weight_files(const fs::path& folder, const FileAccess& access) {
   for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
@@ -114,11 +150,15 @@ WeightFiles weight_files(const fs::path& folder, const FileAccess& access) {
                                  "one model.safetensors or pytorch_model.bin",
                                  others.size(), in_quotes(first.filename().native())));
   }
-  throw Error(ErrorKind::file,
-              translated("there are no weights in the folder {1}", in_quotes(folder.native())), "",
-              translated("it should hold model.safetensors or pytorch_model.bin, or an index, "
-                         "model.safetensors.index.json or pytorch_model.bin.index.json, and its "
-                         "parts"));
+  const std::string instead = weights_not_read(folder);
+  throw Error(
+      ErrorKind::file,
+      translated("there are no weights in the folder {1}", in_quotes(folder.native())), "",
+      !instead.empty()
+          ? instead
+          : translated("it should hold model.safetensors or pytorch_model.bin, or an index, "
+                       "model.safetensors.index.json or pytorch_model.bin.index.json, and "
+                       "its parts"));
 }
 
 }  // namespace

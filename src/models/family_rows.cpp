@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <span>
 #include <string>
 #include <string_view>
@@ -196,12 +197,47 @@ std::string family_of(const JsonValue& config) {
   return type != nullptr && type->is(JsonValue::Type::string) ? type->string() : "";
 }
 
+namespace {
+
+// The family that the class of a configuration begins with the name of, the longest of several:
+// "llama" of "LlamaForCausalLM"; empty for others.
+std::string family_of_class(const JsonValue& config) {
+  const JsonValue* classes = present_member(config, "architectures");
+  if (classes == nullptr || !classes->is(JsonValue::Type::array) || classes->size() == 0) return "";
+  const JsonValue first = classes->element(0);
+  if (!first.is(JsonValue::Type::string)) return "";
+  const auto letters = [](std::string_view name) {
+    std::string own;
+    for (const unsigned char c : name) {
+      if (std::isalnum(c) != 0) own += static_cast<char>(std::tolower(c));
+    }
+    return own;
+  };
+  const std::string name = letters(first.string());
+  std::string found;
+  for (const std::string& family : known_families()) {
+    const std::string own = letters(family);
+    const std::string_view rest = std::string_view(name).substr(std::min(own.size(), name.size()));
+    const bool begins =
+        name.starts_with(own) &&
+        (rest.starts_with("for") || rest.starts_with("lm") || rest.starts_with("model"));
+    if (begins && own.size() > letters(found).size()) found = family;
+  }
+  return found;
+}
+
+}  // namespace
+
 JsonValue row_of(const JsonValue& config, const JsonValue* row) {
   const std::string family = family_of(config);
   if (row == nullptr) {
     if (family.empty()) {
+      const std::string own = family_of_class(config);
       refuse_key("model_type", translated("the configuration does not give its model_type"),
-                 translated("give one of the families that are known, or a row of your own"));
+                 own.empty()
+                     ? translated("give one of the families that are known, or a row of your own")
+                     : translated("write {1}, as its \"architectures\" are called",
+                                  "\"model_type\": \"" + own + '"'));
     }
     return with_cases(complete_row(family), config);
   }

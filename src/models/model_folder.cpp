@@ -368,6 +368,39 @@ void read_modules_around(ModelFolder& model, const fs::path& path, const FileAcc
 
 namespace {
 
+// What is wrong with a folder without a configuration that holds no model to name either; empty if
+// its files do not say it.
+std::string lacking(const fs::path& path, const FileAccess& access) {
+  std::vector<std::string> names;
+  std::error_code error;
+  constexpr std::size_t most_looked_at = 1000;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (names.size() == most_looked_at) break;
+    names.push_back(at->path().filename().string());
+  }
+  std::ranges::sort(names);
+  for (const std::string& name : names) {
+    if (name == "config.json.txt" || (name.starts_with("config (") && name.ends_with(".json")))
+      return translated("rename {1} to config.json", in_quotes(name));
+  }
+  if (is_there(FileName::by_document(path, "result.json"), access)) {
+    return translated("it holds a result, which is an input by itself: {1}",
+                      "attn-cli view " + path_text(path.native()));
+  }
+  if (is_there(FileName::by_document(path, "model_index.json"), access))
+    return translated("this is a pipeline of diffusers: name a folder within it that has one");
+  for (const std::string& name : names) {
+    for (const std::string_view ending : {".pt", ".pth", ".ckpt", ".bin", ".safetensors"}) {
+      if (!name.ends_with(ending)) continue;
+      return translated(
+          "it has weights alone, {1}: save the model as transformers does, with "
+          "save_pretrained(), or write its config.json",
+          in_quotes(name));
+    }
+  }
+  return "";
+}
+
 // What to name in the place of a folder without a configuration, by the files that it holds; empty
 // if they do not say it.
 std::string held_instead(const fs::path& path, const FileAccess& access) {
@@ -405,7 +438,7 @@ std::string held_instead(const fs::path& path, const FileAccess& access) {
 Error no_configuration_in(const fs::path& path, const FileAccess& access) {
   const bool is_adapter = is_there(FileName::by_document(path, "adapter_config.json"), access);
   const fs::path within = checkpoint_within(path, access);
-  const std::string instead = held_instead(path, access);
+  const std::string instead = held_instead(path, access), lacks = lacking(path, access);
   return {ErrorKind::file,
           translated("there is no config.json in the folder {1}", in_quotes(path.native())), "",
           !instead.empty() ? instead
@@ -414,13 +447,26 @@ Error no_configuration_in(const fs::path& path, const FileAccess& access) {
                                             "DocumentOptions::adapter")
           : !within.empty()
               ? translated("its folder {1} has one: name that", in_quotes(within.native()))
-              : translated("name the folder of a checkpoint")};
+          : !lacks.empty() ? lacks
+                           : translated("name the folder of a checkpoint")};
 }
 
 void check_folder(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return;
   const bool there = fs::exists(path, error);
+  const std::string& name = path.native();
+  std::string meant;
+  for (const std::string_view start : {"hf://", "hf:", "huggingface:"}) {
+    if (meant.empty() && name.starts_with(start)) meant = name.substr(start.size());
+  }
+  if (name.starts_with("~/")) meant = "\"$HOME" + name.substr(1) + '"';
+  if (!meant.empty()) {
+    throw Error(ErrorKind::file, translated("there is no folder {1}", in_quotes(name)), "",
+                name[0] == '~'
+                    ? translated("shells leave ~ as it is in quotes and after =: write {1}", meant)
+                    : translated("write {1}", meant));
+  }
   throw Error(ErrorKind::file,
               there ? translated("{1} is not a folder", in_quotes(path.native()))
                     : translated("there is no folder {1}", in_quotes(path.native())),

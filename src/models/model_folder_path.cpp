@@ -9,6 +9,7 @@
 #include "io/json_value.hpp"
 #include "models/checkpoint.hpp"
 #include "models/model_folder.hpp"
+#include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/printable.hpp"
 #include "support/reader_text.hpp"
@@ -111,7 +112,43 @@ std::string name_in_hub(const std::string& name) {
   return name;
 }
 
-fs::path in_hub(const std::string& given) {
+// What is meant by a name that is none in the hub's cache, of a document in `folder`; empty if it
+// does not look like something else.
+std::string meant_model(const std::string& name, const fs::path& folder) {
+  constexpr std::string_view of_ollama = "ollama/";
+  if (name.starts_with(of_ollama))
+    return translated("write {1}", std::string(ollama_start) + name.substr(of_ollama.size()));
+  if (name.starts_with(repository_start)) {
+    std::string own = name.substr(repository_start.size());
+    if (const std::size_t slash = own.find("--"); slash != own.npos) own.replace(slash, 2, "/");
+    return translated("write {1}", own);
+  }
+  constexpr std::string_view of_tiktoken[]{"cl100k_base", "o200k_base", "p50k_base", "r50k_base"};
+  if (std::ranges::count(of_tiktoken, name) > 0) {
+    return translated("this is a tokenizer of tiktoken: name its file, {1}", name + ".tiktoken");
+  }
+  const fs::path path = folder / name;
+  if (!folder.empty() && is_present(fs::path(name))) {
+    const fs::path there = fs::absolute(name).lexically_normal();
+    return translated("names in a document are relative to it: write {1}",
+                      there.lexically_relative(fs::absolute(folder).lexically_normal()).string());
+  }
+  std::error_code error;
+  if (fs::path(name).parent_path().empty() || !fs::is_directory(path.parent_path(), error))
+    return "";
+  std::vector<std::string> models;
+  for (std::string& own : entries_of(path.parent_path())) {
+    if (is_present(path.parent_path() / own / "config.json")) models.push_back(std::move(own));
+  }
+  const std::vector<std::string_view> known(models.begin(), models.end());
+  const std::string_view near = nearest_name(path.filename().string(), known);
+  return near.empty()
+             ? std::string()
+             : translated("did you mean \"{1}\"?", (fs::path(name).parent_path() / near).string());
+}
+
+// `beside`: the folder of the document that names the model.
+fs::path in_hub(const std::string& given, const fs::path& beside) {
   const std::size_t at = given.find('@');
   const std::string name = given.substr(0, at);
   const std::string revision = at == std::string::npos ? "main" : given.substr(at + 1);
@@ -126,6 +163,10 @@ fs::path in_hub(const std::string& given) {
                 translated("check the name, and the folder it is looked for in"));
   }
   if (!is_present(repository)) {
+    if (const std::string help = meant_model(name, beside); !help.empty()) {
+      throw Error(ErrorKind::file,
+                  translated("there is no folder and no model {1}", in_quotes(given)), "", help);
+    }
     throw Error(ErrorKind::file,
                 translated("there is no folder and no model {1}", in_quotes(given)), "",
                 translated("looked in {1}, which has {2}; get it with: hf download {3}",
@@ -233,7 +274,7 @@ fs::path model_path(const std::string& name, const fs::path& folder, const FileA
                    in_quotes(name)),
         "", translated("name a folder that is in it"));
   }
-  return ollama ? in_ollama(name) : in_hub(name);
+  return ollama ? in_ollama(name) : in_hub(name, folder);
 }
 
 std::vector<std::string> cached_model_names() {

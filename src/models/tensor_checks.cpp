@@ -160,8 +160,31 @@ void TensorChecks::use(WeightPurpose purpose, LayerNumber layer, const std::stri
       weights_.place(), translated("the file is incomplete: download it again"));
 }
 
+// Help for a bias that no layer has, so that it is the configuration that errs; empty for others.
+std::string TensorChecks::no_bias_at_all(WeightPurpose purpose, LayerNumber layer,
+                                         std::string_view part) const {
+  const std::string name = names_.name(purpose, layer);
+  const std::string last = name.substr(name.rfind('.') + 1) + std::string(part);
+  const bool any = std::ranges::any_of(
+      weights_.names(), [&](const std::string& own) { return own.ends_with("." + last); });
+  if (part != ".bias" || any || !model_.biases || !weights_.has(name + ".weight")) return "";
+  const auto rule = model_.biases->find(purpose);
+  if (rule == model_.biases->end()) return "";
+  return rule->second.key.empty()
+             ? translated(
+                   "models of the type {1} have it, and no layer of the file: \"model_type\" "
+                   "of config.json may be that of another model",
+                   in_quotes(model_.family))
+             : translated("no layer of the file has it: correct \"{1}\" of config.json",
+                          rule->second.key);
+}
+
 void TensorChecks::missing(WeightPurpose purpose, LayerNumber layer, const char* part) const {
   const std::string wanted = names_.name(purpose, layer) + part;
+  if (const std::string help = no_bias_at_all(purpose, layer, part); !help.empty()) {
+    throw input_error(translated("the weights have no tensor {1}", in_quotes(wanted)),
+                      weights_.place(), help);
+  }
   const std::vector<std::string_view> known(weights_.names().begin(), weights_.names().end());
   throw input_error(translated("the weights have no tensor {1}", in_quotes(wanted)),
                     weights_.place(), suggestion(wanted, known));

@@ -46,6 +46,7 @@ class TensorChecks {
   void use(WeightPurpose purpose, LayerNumber layer, const std::string& name, std::size_t rows);
 
   /// Throws the error that a tensor, or a part of it, is not there.
+  std::string no_bias_at_all(WeightPurpose purpose, LayerNumber layer, std::string_view part) const;
   [[noreturn]] void missing(WeightPurpose purpose, LayerNumber layer,
                             const char* part = ".weight") const;
 

@@ -93,9 +93,9 @@ std::string second_page(const ViewOptions& options) {
   other.paths.reset();
   other.document = without_changes(options.document);
   other.maps.others.clear();
-  (options.document.model && options.document.input.empty() ? other.document.model.emplace()
-                                                            : other.document.input) =
-      *options.against;
+  const bool model = options.document.model && options.document.input.empty();
+  if (model) refuse_result_beside_model(*options.against, "ViewOptions::against");
+  (model ? other.document.model.emplace() : other.document.input) = *options.against;
   other.title = options.against->filename().empty()
                     ? options.against->parent_path().filename().string()
                     : options.against->filename().string();

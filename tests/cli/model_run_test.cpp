@@ -289,6 +289,23 @@ TEST_CASE("a folder without its configuration or its weights says what should be
         "attn-cli: there is no config.json in the folder \"FOLDER\"\n"
         "  where: --model\n"
         "  help:  name the folder of a checkpoint\n");
+  const auto told = [&](const std::string& file, const std::string& help) {
+    const SpoiltFolder other;
+    fs::remove(other / "config.json");
+    fs::remove(other / "model.safetensors");
+    write_text(other / file, "{}");
+    CHECK(
+        other.error() ==
+        "attn-cli: there is no config.json in the folder \"FOLDER\"\n  where: --model\n  help:  " +
+            help + "\n");
+  };
+  told("config.json.txt", "rename \"config.json.txt\" to config.json");
+  told("config (1).json", "rename \"config (1).json\" to config.json");
+  told("result.json", "it holds a result, which is an input by itself: attn-cli view FOLDER");
+  told("model_index.json", "this is a pipeline of diffusers: name a folder within it that has one");
+  told("ckpt.pt",
+       "it has weights alone, \"ckpt.pt\": save the model as transformers does, with "
+       "save_pretrained(), or write its config.json");
 }
 
 TEST_CASE("a tensor that the configuration needs and the file has not is named, with the nearest") {

@@ -94,6 +94,24 @@ TEST_CASE("a folder without weights, and weights in no known format, say what to
         "there are no weights in the folder \"" + folder.path().string() +
             "\"\n  help:  it should hold model.safetensors or pytorch_model.bin, or an index, "
             "model.safetensors.index.json or pytorch_model.bin.index.json, and its parts");
+  const auto told = [&](const std::string& file, const std::string& help) {
+    const TemporaryFolder own;
+    own.write(file, "x");
+    CHECK(error_from([&] { open(own); }, ErrorKind::file) ==
+          "there are no weights in the folder \"" + own.path().string() + "\"\n  help:  " + help);
+  };
+  told("model.safetensors.crdownload",
+       "\"model.safetensors.crdownload\" is a download that is not finished");
+  told("epoch3.ckpt", "rename \"epoch3.ckpt\" to \"epoch3.pt\": it may be a file of PyTorch");
+  for (const std::string file : {"tf_model.h5", "flax_model.msgpack", "model.onnx"}) {
+    told(file, "weights of TensorFlow, Flax and ONNX are not read, \"" + file +
+                   "\": take the model's safetensors or PyTorch files");
+  }
+  const std::filesystem::path snapshot = folder / "models--tiny--one" / "snapshots" / "11aa";
+  std::filesystem::create_directories(snapshot);
+  CHECK(error_from([&] { CheckpointWeights::open(snapshot, {}); }, ErrorKind::file) ==
+        "there are no weights in the folder \"" + snapshot.string() +
+            "\"\n  help:  only a part of the model was downloaded: hf download tiny/one");
   folder.write("pytorch_model.bin", "PK");
   CHECK(error_from([&] { open(folder); }) ==
         "the weights are neither a .safetensors file nor a file of PyTorch\n  where: " +

@@ -90,7 +90,11 @@ TEST_CASE("a bias or a norm that the family does not have is refused, in a layer
 TEST_CASE("a bias that the configuration asks for has to be in the file") {
   CHECK(ChangedCheckpoint("llama_grouped").set("attention_bias", "true").refusal() ==
         at_the_weights("the weights have no tensor \"model.layers.0.self_attn.q_proj.bias\"",
-                       "did you mean \"model.layers.0.self_attn.q_proj.weight\"?"));
+                       "no layer of the file has it: correct \"attention_bias\" of config.json"));
+  CHECK(ChangedCheckpoint("llama_grouped").set("model_type", "\"qwen2\"").refusal() ==
+        at_the_weights("the weights have no tensor \"model.layers.0.self_attn.q_proj.bias\"",
+                       "models of the type \"qwen2\" have it, and no layer of the file: "
+                       "\"model_type\" of config.json may be that of another model"));
   CHECK(ChangedCheckpoint("bert_pairs")
             .take_away("bert.encoder.layer.0.output.dense.bias")
             .refusal()

@@ -245,6 +245,24 @@ TEST_CASE("keys that are obeyed change what is computed") {
   changes("mistral", R"("layer_types": ["full_attention", "sliding_attention"])");
 }
 
+TEST_CASE("a configuration without its type is told the one that its class is called by") {
+  const auto refused = [](const std::string& name) {
+    return error_from([&] {
+      read_architecture(parse_json(R"({"architectures": [")" + name + R"("], "hidden_size": 32})"));
+    });
+  };
+  const std::string lacks =
+      "the configuration does not give its model_type\n  where: /model_type\n  help:  ";
+  const auto called = [&](const std::string& family) {
+    return lacks + "write \"model_type\": \"" + family + "\", as its \"architectures\" are called";
+  };
+  CHECK(refused("LlamaForCausalLM") == called("llama"));
+  CHECK(refused("Qwen2MoeForCausalLM") == called("qwen2_moe"));
+  CHECK(refused("GPT2LMHeadModel") == called("gpt2"));
+  CHECK(refused("SomethingForCausalLM") ==
+        lacks + "give one of the families that are known, or a row of your own");
+}
+
 TEST_CASE("a window that models of a type do not read is told where it would hide keys") {
   const std::vector<std::string> told{
       "\"sliding_window\" of the configuration is not read in models of the type llama, whose "

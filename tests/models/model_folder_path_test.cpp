@@ -102,6 +102,29 @@ TEST_CASE("a model is found by its name in the cache of Hugging Face's libraries
   CHECK(model_path("tiny/one", "", {}) == one / "11aa");
 }
 
+TEST_CASE("names that are meant otherwise than in the cache get the one that is meant") {
+  const Places places;
+  put(places.folder / "models" / "speeches" / "config.json", "{}");
+  fs::create_directories(places.folder / "models" / "empty");
+  const Environment environment({{"HF_HUB_CACHE", places.hub.string()}});
+  const auto told = [&](const std::string& name, const std::string& help) {
+    CAPTURE(name);
+    CHECK(error_from([&] { model_path(name, places.folder.path(), {}); }, ErrorKind::file) ==
+          "there is no folder and no model \"" + name + "\"\n  help:  " + help);
+  };
+  told("ollama/llama3", "write ollama:llama3");
+  told("models--tiny--one", "write tiny/one");
+  told("cl100k_base", "this is a tokenizer of tiktoken: name its file, cl100k_base.tiktoken");
+  told("models/speechs", "did you mean \"models/speeches\"?");
+  told("models/empti", "looked in " + places.hub.string() +
+                           ", which has bare, tiny/one; get it with: hf download models/empti");
+  CHECK(error_from([] { ModelFolder::open("~/speeches", std::nullopt, {}); }, ErrorKind::file) ==
+        "there is no folder \"~/speeches\"\n  help:  shells leave ~ as it is in quotes and after "
+        "=: write \"$HOME/speeches\"");
+  CHECK(error_from([] { ModelFolder::open("hf:tiny/one", std::nullopt, {}); }, ErrorKind::file) ==
+        "there is no folder \"hf:tiny/one\"\n  help:  write tiny/one");
+}
+
 TEST_CASE("a model is found by its name in Ollama's store") {
   const Places places;
   const Environment environment({{"OLLAMA_MODELS", places.store.string()}});
