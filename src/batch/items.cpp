@@ -1,7 +1,9 @@
 #include "batch/items.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <fstream>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -134,6 +136,15 @@ std::vector<std::string> listed_inputs(const fs::path& list, const FileAccess& a
     text.remove_prefix(std::min(length + 1, text.size()));
   }
   return inputs;
+}
+
+// Whether a folder has files of texts, by their names.
+bool holds_texts(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".txt") return true;
+  }
+  return false;
 }
 
 void check_inputs(const BatchOptions& options) {
@@ -358,6 +369,12 @@ class DocumentList::Listing {
                                        R"({"text": "…"})")));
       return;
     }
+    if (model_ && typed_ && is_prose(path)) {
+      add_error(path, below,
+                input_error(translated("this is plain text, not an input document"),
+                            path_text(path.native()), call_it_texts(path)));
+      return;
+    }
     const bool texts = model_ && path.extension() == ".txt";
     if (path.extension() != ".jsonl" && !texts) {
       found_.push_back(
@@ -445,12 +462,19 @@ DocumentList::DocumentList(const BatchOptions& options) : list_(options.files_fr
       std::error_code none;
       return std::filesystem::equivalent(input, options.run.out, none);
     });
+    // Folders are read for documents alone.
+    std::string texts;
+    for (const std::string& input : options.inputs) {
+      if (texts.empty() && options.run.document.model && holds_texts(input)) texts = input;
+    }
     throw Error(ErrorKind::file,
                 own ? translated("the folder of the results is that of the documents, and results "
                                  "are not read")
                     : translated("there are no documents in what was given"),
                 own ? "RunOptions::out" : "BatchOptions::inputs",
                 own ? translated("give another folder")
+                : !texts.empty()
+                    ? translated("write {1}", "'" + texts + "/*.txt'")
                     : translated("documents end in .json, files with one document per line in "
                                  ".jsonl"));
   }
@@ -505,6 +529,23 @@ DocumentText DocumentList::text(std::size_t index, const FileAccess& access) con
   const auto line =
       std::make_shared<const std::string>(line_at((*this)[index], begin, access.limits));
   return {line, *line};
+}
+
+bool is_prose(const fs::path& path) {
+  constexpr std::string_view endings[]{"", ".md", ".text", ".rst", ".log", ".TXT"};
+  std::error_code error;
+  if (std::ranges::count(endings, path.extension().string()) == 0 ||
+      !fs::is_regular_file(path, error))
+    return false;
+  std::ifstream file(path, std::ios::binary);
+  char first = '\0';
+  file >> first;
+  return std::isalpha(static_cast<unsigned char>(first)) != 0;
+}
+
+std::string call_it_texts(const fs::path& path) {
+  const std::string name = fs::path(path).replace_extension(".txt").filename().string();
+  return translated("call it {1}, of which each line is a text", in_quotes(name));
 }
 
 }  // namespace attn

@@ -183,6 +183,10 @@ class GivenCommand {
         !is_given("--image")) {
       return {error.kind(), error.problem(), where, translated("give one query, or all")};
     }
+    if (is_given("--model") && takes("--corpus") && where.ends_with(".txt") &&
+        error.problem() == translated("this is plain text, not an input document")) {
+      return {error.kind(), error.problem(), where, translated("write {1}", "--corpus " + where)};
+    }
     if (where.starts_with('/') && is_given("--" + where.substr(1))) where = "--" + where.substr(1);
     // A file in the folder of one flag may be that of another: the longest name counts.
     std::size_t longest = 0;

@@ -302,7 +302,10 @@ Document Document::parse(std::string_view text, std::string name, std::filesyste
     if (!is_object) {
       throw input_error(translated("an input document is an object, but this is {1}",
                                    translated(type_text(document.root_))),
-                        "", translated("write {\"attention\": …, \"query\": …}"));
+                        "",
+                        document.root_.is(JsonValue::Type::string)
+                            ? translated("write {\"text\": …} for a text that a model reads")
+                            : translated("write {\"attention\": …, \"query\": …}"));
     }
   } catch (const Error& error) {
     throw error.inside(document.name_);

@@ -340,6 +340,28 @@ constexpr KeyOfKind keys_of_kinds[]{
      to_translate("write \"memory_mask\": {\"causal\": true}")},
 };
 
+// Keys beside a model, whose other names would be those of tensors.
+constexpr std::string_view take_likeliest =
+    to_translate("leave it out: the likeliest token is taken each time");
+constexpr std::pair<std::string_view, std::string_view> keys_of_models[]{
+    {"temperature", take_likeliest},
+    {"top_k", take_likeliest},
+    {"top_p", take_likeliest},
+    {"do_sample", take_likeliest},
+    {"num_beams", take_likeliest},
+    {"max_new_tokens", to_translate("write \"generate\", the number of tokens")},
+    {"head", give_flag},
+    {"sample", give_flag},
+    {"sentence", write_text},
+    {"content", write_text},
+    {"input", write_text},
+    {"inputs", write_text},
+    {"document", write_text},
+    {"texts", write_text},
+    {"sentence1", to_translate("write \"text\": [[FIRST, SECOND]], a pair")},
+    {"sentence2", to_translate("write \"text\": [[FIRST, SECOND]], a pair")},
+};
+
 // Keys of objects within a document, with the key of the object.
 constexpr std::pair<std::string_view, std::string_view> inner_keys[]{
     {"init", "parameters"},
@@ -442,6 +464,11 @@ std::string help_for_foreign_key(const JsonValue& root, std::string_view name) {
   if (const KindInfo* const kind = kind_in(root)) {
     for (const KeyOfKind& row : keys_of_kinds) {
       if (row.kind == kind->kind && row.name == name) return translated(row.instead);
+    }
+  }
+  if (root.find("model") != nullptr) {
+    for (const auto& [own, instead] : keys_of_models) {
+      if (own == name) return translated(instead);
     }
   }
   if (const std::string_view instead = instead_of(name); !instead.empty()) {

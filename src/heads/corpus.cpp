@@ -443,6 +443,16 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
         translated("give it with DocumentOptions::model, and a file with one text per line"));
   }
   const std::string ending = options.corpus.extension().string();
+  if (ending == ".gz") {
+    throw Error(ErrorKind::usage, translated("\"{1}\" is compressed", options.corpus.string()),
+                "HeadsCorpusOptions::corpus",
+                translated("write {1}, and name the file that it makes",
+                           "gunzip -k " + path_text(options.corpus.native())));
+  }
+  if (document.model && is_prose(options.corpus)) {
+    throw Error(ErrorKind::usage, translated("this is plain text, not an input document"),
+                "HeadsCorpusOptions::corpus", call_it_texts(options.corpus));
+  }
   const bool table = ending == ".csv" || ending == ".tsv";
   if (table || (document.model && std::filesystem::is_directory(options.corpus, none))) {
     const std::string name = in_quotes(options.corpus.string());

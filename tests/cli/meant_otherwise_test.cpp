@@ -188,6 +188,18 @@ TEST_CASE("lines of a corpus that are documents of another program say which key
   const std::string left = "attn-cli: warning: line 1 is left out: ";
   CHECK(told(R"({"clean": "The people", "corrupted": "The peace"})") ==
         left + "unknown key \"clean\" (at /clean); write \"text\"\n");
+  CHECK(told(R"({"sentence": "The people"})") ==
+        left + "unknown key \"sentence\" (at /sentence); write \"text\"\n");
+  CHECK(told(R"("The people")") ==
+        left +
+            "an input document is an object, but this is a string; write {\"text\": …} for a text "
+            "that a model reads\n");
+  CHECK(told(R"({"text": "The people", "temperature": 0.7})") ==
+        left +
+            "unknown key \"temperature\" (at /temperature); leave it out: the likeliest token is "
+            "taken each time\n");
+  CHECK(told(R"({"text": "The people", "head": 2})") ==
+        left + "unknown key \"head\" (at /head); leave it out: it is a flag of attn-cli run\n");
   CHECK(told(R"({"text": "The people", "answer": " world"})") ==
         left + "unknown key \"answer\" (at /answer); write \"logit\", the token\n");
   CHECK(told(R"({"text": "The people", "patch": "The peace"})") ==
@@ -198,6 +210,34 @@ TEST_CASE("lines of a corpus that are documents of another program say which key
         left +
             "2 tokens for 1 text (at /logit); for the difference of two logits name the second "
             "token with --against-logit\n");
+}
+
+TEST_CASE("texts under another name than that of texts are told to get it") {
+  const TemporaryFolder folder;
+  write_text(folder / "notes.md", "The people of the world.\n");
+  write_text(folder / "lines.txt", "The people of the world.\n");
+  write_text(folder / "lines.txt.gz", "\x1f\x8b");
+  fs::create_directory(folder / "texts");
+  write_text(folder / "texts" / "a.txt", "The people of the world.\n");
+  const std::string model = meant_model.string();
+  const std::string plain = "this is plain text, not an input document\n  where: ";
+  CHECK(refused_with(2, {"heads", "--model", model, "--corpus", "notes.md"}, folder.path()) ==
+        "attn-cli: " + plain +
+            "--corpus\n  help:  call it \"notes.txt\", of which each line is a text\n");
+  CHECK(refused_with(2, {"heads", "--model", model, "--corpus", "lines.txt.gz"}, folder.path()) ==
+        "attn-cli: \"lines.txt.gz\" is compressed\n  where: --corpus\n  help:  write gunzip -k "
+        "lines.txt.gz, and name the file that it makes\n");
+  CHECK(refused_with(3, {"heads", "--model", model, "lines.txt"}, folder.path()) ==
+        "attn-cli: " + plain + "lines.txt\n  help:  write --corpus lines.txt\n");
+  const Outcome batch =
+      attn_cli({"batch", "--model", model, "notes.md", "--out", "out"}, folder.path());
+  CHECK(batch.exit_code == 1);
+  CHECK(batch.errors == "attn-cli: notes.md: " + plain +
+                            "notes.md\n  help:  call it \"notes.txt\", of which each line is a "
+                            "text\n");
+  CHECK(refused_with(4, {"batch", "--model", model, "texts", "--out", "own"}, folder.path()) ==
+        "attn-cli: there are no documents in what was given\n  where: attn-cli batch\n  help:  "
+        "write 'texts/*.txt'\n");
 }
 
 TEST_CASE("what is no corpus is refused by its kind") {
