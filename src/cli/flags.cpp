@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "attn/document.hpp"
+#include "attn/heads.hpp"
 #include "attn/language.hpp"
 #include "attn/spec.hpp"
 
@@ -266,6 +267,12 @@ std::string meant_choice(const std::string& flag, const std::string& text,
   }
   if (flag == "--style" && (text == "dark" || text == "transparent" || text == "white"))
     return translated("write {1}", "--background " + text);
+  for (const HeadAnalysisInfo& analysis : head_analyses()) {
+    if (flag == "plot" && text == analysis.name) {
+      return translated("write {1}",
+                        "attn-cli heads --model M --text TEXT --analyses " + text + " --plots all");
+    }
+  }
   // What heads do under another flag.
   if (flag == "--analyses" && text == "attribution")
     return translated("write {1}", "--attribution --patch TEXT");

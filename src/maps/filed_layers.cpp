@@ -61,14 +61,28 @@ class LayerSearch {
       const std::vector<std::string_view> known(names.begin(), names.end());
       const std::string meant = meant_pattern(name);
       const bool fits = meant != name && !names_of_pattern(names, meant).empty();
-      throw input_error(translated("there is no tensor \"{1}\"", name), "MapRequest::name",
-                        fits ? translated("did you mean \"{1}\"?", meant)
-                        : file.only_name() == ""
-                            ? translated("leave it out: the file holds one tensor, which has "
-                                         "no name")
-                            : suggestion(name, known));
+      throw input_error(
+          translated("there is no tensor \"{1}\"", name), "MapRequest::name",
+          fits ? translated("did you mean \"{1}\"?", meant)
+          : lacks_stages(names, name)
+              ? translated("the result holds no steps of the score: attn-cli run with "
+                           "RunOptions::stages writes them")
+          : file.only_name() == ""
+              ? translated("leave it out: the file holds one tensor, which has "
+                           "no name")
+              : suggestion(name, known));
     }
     add_numbered(file, names, name);
+  }
+
+  // Whether a step of the score is named of an attention whose weights alone are there.
+  static bool lacks_stages(const std::vector<std::string>& names, const std::string& name) {
+    constexpr std::string_view steps[]{"scores", "capped", "masked"};
+    const std::string step = name.substr(name.rfind('.') + 1);  // npos + 1 = 0
+    const auto has = [&](std::string_view quantity) {
+      return std::ranges::count(names, AttentionName::of_tensor(name).tensor(quantity)) > 0;
+    };
+    return std::ranges::count(steps, step) > 0 && has("weights") && !has("scores");
   }
 
   // The name with a layer's number as other programs write patterns: "layer*", "layer{i}".

@@ -11,6 +11,7 @@
 #include "result/result_writer.hpp"
 #include "result/tensor_files.hpp"
 #include "run/document_run.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
@@ -154,17 +155,35 @@ std::vector<std::string> names_in(const std::vector<WhyOptions>& why) {
   return names;
 }
 
+// Help for a name in RunOptions::only of what a model has without its being written, or of a whole
+// layer; empty for others.
+std::string help_for_unwritten(std::string_view name, bool of_model) {
+  if (!of_model) return "";
+  if (name == "logits") return translated("add DocumentOptions::logits, which writes them");
+  if (name == "hidden_states") return translated("add RunOptions::stages, which writes states");
+  constexpr std::string_view start = "layers.";
+  std::size_t layer = 0;
+  if (!name.starts_with(start) || !parse_number(std::string(name.substr(start.size())), layer))
+    return "";
+  return translated(
+      "write DocumentOptions::layers {1}, and RunOptions::only weights for its weights "
+      "alone",
+      layer);
+}
+
 // Throws Error(input) for a name in RunOptions::only that none of these tensors has.
-void check_only(const RunOptions& options, const std::vector<std::string>& names) {
+void check_only(const RunOptions& options, const std::vector<std::string>& names, bool of_model) {
   const std::vector<std::string_view> known(names.begin(), names.end());
   for (const std::string& wanted : options.only) {
     if (std::ranges::none_of(known,
                              [&](std::string_view name) { return is_wanted(name, wanted); })) {
+      const std::string unwritten = help_for_unwritten(wanted, of_model);
       throw input_error(translated("the result has no tensor \"{1}\"", wanted), "RunOptions::only",
                         wanted == "sentence_similarity"
                             ? translated("similarities are those of several texts, by a model of "
                                          "sentences")
-                            : suggestion(wanted, known));
+                        : !unwritten.empty() ? unwritten
+                                             : suggestion(wanted, known));
     }
   }
 }
@@ -332,7 +351,7 @@ void check_only(const RunOptions& options, const Plan& plan) {
   if (const ModelRequest* const model = model_of(plan)) {
     for (std::string& name : names_in(model->why)) names.push_back(std::move(name));
   }
-  check_only(options, names);
+  check_only(options, names, plan.model.has_value());
 }
 
 void check_only(const RunOptions& options, const Plan& plan,
@@ -341,7 +360,7 @@ void check_only(const RunOptions& options, const Plan& plan,
   for (const auto& tensor : computed) {
     if (has_tensor(tensor.first, options, plan)) names.push_back(tensor.first);
   }
-  check_only(options, names);
+  check_only(options, names, plan.model.has_value());
 }
 
 RunSplits named_splits(WhySplits splits, const Plan& plan, const std::string& document,

@@ -63,6 +63,16 @@ TEST_CASE("plot compares files, takes any tensor and names the nearest of an unk
         "attn-cli: there is no tensor \"outputs\"\n"
         "  where: --name\n"
         "  help:  did you mean \"output\"?\n");
+  CHECK(
+      refused_with(3, {"plot", "heatmap", "r/result.json", "--name", "scores", "--out", "o.png"},
+                   folder.path()) ==
+      "attn-cli: there is no tensor \"scores\"\n"
+      "  where: --name\n"
+      "  help:  the result holds no steps of the score: attn-cli run with --stages writes them\n");
+  CHECK(refused_with(2, {"plot", "lens", "r/result.json", "--out", "o.png"}, folder.path()) ==
+        "attn-cli: invalid value \"lens\" for plot\n"
+        "  where: plot\n"
+        "  help:  write attn-cli heads --model M --text TEXT --analyses lens --plots all\n");
   CHECK(attn_cli({"plot", "comparison", "r/result.json", "--out", "c.png"}, folder.path())
             .exit_code == 2);
 }

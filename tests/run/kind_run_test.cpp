@@ -33,6 +33,15 @@ TEST_CASE("a tensor that a model's result has not is refused before the model is
   CHECK(error_from([&] { attn::run(options); }) ==
         "the result has no tensor \"layers.0.cross.weights\"\n  where: RunOptions::only\n"
         "  help:  did you mean \"layers.0.self.weights\"?");
+  const auto told = [&](const std::string& name, const std::string& help) {
+    options.only = {name};
+    CHECK(error_from([&] { attn::run(options); }) ==
+          "the result has no tensor \"" + name + "\"\n  where: RunOptions::only\n  help:  " + help);
+  };
+  told("logits", "add DocumentOptions::logits, which writes them");
+  told("hidden_states", "add RunOptions::stages, which writes states");
+  told("layers.2",
+       "write DocumentOptions::layers 2, and RunOptions::only weights for its weights alone");
   CHECK(computed == 0);
   options.only = {"self.weights", "output"};
   CHECK(error_from([&] { attn::run(options); }) == "no error");
