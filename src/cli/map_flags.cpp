@@ -186,9 +186,12 @@ void add_selection(Flags& flags, const SelectionTargets& picture, bool all) {
         try {
           selection.words = read_piece_words(text);
         } catch (const Error& error) {
-          throw error.where().empty()
-              ? Error(error.kind(), error.problem(), "--words", error.help())
-              : error;
+          if (!error.where().empty()) throw;
+          const bool is_text =
+              error.kind() == ErrorKind::file && text.find_first_of("./") == text.npos;
+          throw Error(
+              error.kind(), error.problem(), "--words",
+              is_text ? translated("{1} takes the name of a file", "--words") : error.help());
         }
         selection.merge_pieces = true;
       });

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
 #include "temporary_folder.hpp"
@@ -171,6 +172,39 @@ TEST_CASE("tokens and texts that are left over get flags that take them") {
   CHECK(refused_with(2, {"run", "--model", trained, "--image", "a.png,b.png"}, folder.path()) ==
         told("invalid value \"a.png,b.png\" for --image", "--image",
              "write --image a.png --image b.png"));
+}
+
+TEST_CASE("words in the place of their file, and a model beside the document's folder, are told") {
+  const TemporaryFolder folder;
+  folder.write("w.json", R"({"weights":[[1,0],[0.5,0.5]]})");
+  CHECK(refused_with(4, {"plot", "heatmap", "w.json", "--words", "The peace"}, folder.path()) ==
+        told("cannot open \"The peace\": No such file or directory", "--words",
+             "--words takes the name of a file"));
+  std::filesystem::create_directories(folder / "models" / "m");
+  std::filesystem::create_directory(folder / "sub");
+  write_text(folder / "sub" / "doc.json", R"({"model": "models/m", "text": "The peace"})");
+  CHECK(refused_with(4, {"run", "sub/doc.json"}, folder.path()) ==
+        told("there is no folder and no model \"models/m\"", "sub/doc.json",
+             "names in a document are relative to it: write ../models/m"));
+}
+
+TEST_CASE("tokens that a tokenizer got and the model did not are told apart from another one's") {
+  const TemporaryFolder folder;
+  std::filesystem::copy(trained, folder / "model");
+  nlohmann::json tokenizer = nlohmann::json::parse(read_text(folder / "model" / "tokenizer.json"));
+  nlohmann::json added = tokenizer["added_tokens"][0];
+  added["id"] = 2048;
+  added["content"] = "<|user|>";
+  tokenizer["added_tokens"].push_back(added);
+  write_text(folder / "model" / "tokenizer.json", tokenizer.dump());
+  const std::string refused =
+      refused_with(3, {"run", "--model", "model", "--text", "<|user|>The"}, folder.path());
+  CHECK(
+      refused.starts_with("attn-cli: the tokenizer of the folder gives \"<|user|>\" the id 2048, "
+                          "and the model has 2048 tokens\n"));
+  CHECK(refused.ends_with(
+      "  help:  tokens were added to the tokenizer and not to the model: take its files from where "
+      "the weights are from, or resize the model's embeddings\n"));
 }
 
 TEST_CASE("lists in brackets get the spelling that is meant") {

@@ -1,5 +1,6 @@
 #include "attn/circuits.hpp"
 
+#include <filesystem>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -11,6 +12,9 @@
 
 namespace attn {
 namespace {
+
+const std::filesystem::path stored_cases =
+    std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases";
 
 TEST_CASE("circuits are reported with tokens, and refused where there are none") {
   CircuitsOptions options;
@@ -29,6 +33,13 @@ TEST_CASE("circuits are reported with tokens, and refused where there are none")
   CHECK(error_from([&] { read_circuits(options); }) ==
         "\"2.0\" names no head\n  where: CircuitsOptions::heads\n  help:  give LAYER.HEAD, both "
         "from 0");
+  CircuitsOptions decoder;
+  decoder.model.path = stored_cases / "bart_start_token" / "checkpoint";
+  decoder.tokens = {"7"};
+  decoder.heads = {"0.0"};
+  CHECK(error_from([&] { read_circuits(decoder); }) ==
+        "\"0.0\" names no head\n  where: CircuitsOptions::heads\n  help:  give "
+        "decoder.LAYER.HEAD, both from 0");
   options.tokens.clear();
   CHECK(error_from([&] { read_circuits(options); }, ErrorKind::usage) ==
         "rows of circuits are those of tokens\n  where: CircuitsOptions::heads\n  help:  add "
