@@ -162,8 +162,8 @@ Tensor stored_spectrogram(const std::shared_ptr<const MappedFile>& file,
 }
 
 // Warning of a sound that goes on after what the model hears.
-std::optional<std::string> longer(const std::string& name, const Sound& sound,
-                                  const SoundProcessor& processor) {
+std::optional<std::string> warning_of_length(const std::string& name, const Sound& sound,
+                                             const SoundProcessor& processor) {
   const auto seconds = [&](std::size_t samples) {
     return std::round(10 * static_cast<double>(samples) / static_cast<double>(processor.rate)) / 10;
   };
@@ -191,7 +191,8 @@ Tensor heard_spectrogram(const std::shared_ptr<const MappedFile>& file, const st
                                  sound.rate, processor.rate),
                       "", translated("convert it: ffmpeg -i FILE -ar {1} OUT.wav", processor.rate));
   }
-  if (auto warning = longer(name, sound, processor)) warnings.push_back(std::move(*warning));
+  if (auto warning = warning_of_length(name, sound, processor))
+    warnings.push_back(std::move(*warning));
   return processor.spectrogram(std::move(sound.samples), threads);
 }
 

@@ -104,7 +104,7 @@ bool ends_in_space(std::string_view text, std::span<const TextToken> cut) {
   });
 }
 
-std::string lower(std::string_view text) {
+std::string in_small_letters(std::string_view text) {
   std::string small(text);
   for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return small;
@@ -156,11 +156,11 @@ std::vector<std::string> text_slips(const Tokenizer& tokenizer, std::string_view
                    in_quotes(std::string(tokenizer.token(*separator)))));
   }
   std::string others;
-  const std::string small = lower(text);
+  const std::string small = in_small_letters(text);
   for (const std::string_view usual : usual_tokens) {
     // A mask is written in small letters too; other names may then be plain words.
     const bool is_mask = usual == "[MASK]" || usual == "<mask>";
-    const std::size_t at = is_mask ? small.find(lower(usual)) : text.find(usual);
+    const std::size_t at = is_mask ? small.find(in_small_letters(usual)) : text.find(usual);
     if (at == std::string_view::npos) continue;
     const bool one_token = std::ranges::any_of(
         cut, [&](const TextToken& token) { return tokenizer.token(token.id) == usual; });
