@@ -44,8 +44,8 @@ std::string help_for(const DocumentKey& key, Kind kind) {
   }
   if (name == "model") {
     return translated(
-        "leave it out, or give a text in the place of the kind of attention and its tensors: a "
-        "model reads texts");
+        "leave it out, or give a text instead of the kind of attention and its tensors: a model "
+        "reads texts");
   }
   if (kind == Kind::softmax && name == "logits")
     return translated("write \"scores\", of which softmax makes weights");

@@ -148,9 +148,7 @@ void refuse_result_beside_model(const std::filesystem::path& against, const char
   throw Error(
       ErrorKind::usage,
       translated("{1} is a result, and is compared with a model", in_quotes(against.string())),
-      field,
-      translated("name another model, or compare two results: that of attn-cli run of this "
-                 "model in its place"));
+      field, translated("name another model, or run this model too and compare both results"));
 }
 
 bool choose_layers(const MapSelection& selection, Document& document) {

@@ -184,8 +184,8 @@ std::vector<std::string> text_slips(const Tokenizer& tokenizer, std::string_view
   }
   if (ends_in_space(text, cut)) {
     slips.push_back(
-        translated("the text ends in a space, a token of its own, though the tokens of words begin "
-                   "with one: leave it out to predict the next word"));
+        translated("the text ends in a space, which is a token by itself, while tokens of words "
+                   "begin with a space: leave it out to predict the next word"));
   }
   return slips;
 }

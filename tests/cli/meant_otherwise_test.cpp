@@ -130,8 +130,8 @@ TEST_CASE("a mask in small letters, a spelt new line and a space at the end are 
     CHECK(told(text) == "");
   }
   CHECK(told("The peace of the ") ==
-        "attn-cli: warning: the text ends in a space, a token of its own, though the tokens of "
-        "words begin with one: leave it out to predict the next word\n");
+        "attn-cli: warning: the text ends in a space, which is a token by itself, while tokens of "
+        "words begin with a space: leave it out to predict the next word\n");
 }
 
 TEST_CASE("a continuation that lacks the space of its first word is told") {

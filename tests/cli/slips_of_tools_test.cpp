@@ -443,8 +443,8 @@ TEST_CASE("files, folders and names in place of something else are called what t
                 "gpt2"));
   CHECK(errors({"heads", "--model", speeches_folder, "--corpus", "data/d.json", "--out", "h"}) ==
         told_of("\"model\" has no meaning for scaled_dot_product attention", "--model",
-                "leave it out, or give a text in the place of the kind of attention and its "
-                "tensors: a model reads texts"));
+                "leave it out, or give a text instead of the kind of attention and its tensors: a "
+                "model reads texts"));
   CHECK(errors({"run", "--model", speeches_folder, "--text", "The peace", "--generate", "1",
                 "--parts", "prompt=0:5"}) ==
         told_of("a part cannot have the name \"prompt\"", "--parts",

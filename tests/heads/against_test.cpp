@@ -123,11 +123,10 @@ TEST_CASE("heads of two models are compared over the same tokens, and others are
   }
   const TemporaryFolder folder;
   folder.write("result.json", R"({"tensors":{"weights":[[1]]}})");
-  CHECK(
-      error_from([&] { compare_heads(options, folder.path()); }, ErrorKind::usage) ==
-      "\"" + folder.path().string() +
-          "\" is a result, and is compared with a model\n  where: compare_heads()\n  help:  name "
-          "another model, or compare two results: that of attn-cli run of this model in its place");
+  CHECK(error_from([&] { compare_heads(options, folder.path()); }, ErrorKind::usage) ==
+        "\"" + folder.path().string() +
+            "\" is a result, and is compared with a model\n  where: compare_heads()\n  help:  name "
+            "another model, or run this model too and compare both results");
   const fs::path two = folder.write("two.json", R"({"weights":[[0.5,0.5],[0.25,0.75]]})");
   const fs::path one = folder.write("one.json", R"({"weights":[[0.5,0.5]]})");
   CHECK(error_from([&] { compare_heads(options_of(two), one); }) ==
