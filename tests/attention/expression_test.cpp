@@ -148,9 +148,10 @@ TEST_CASE("signs of Python and of paper get their meaning in an expression") {
   CHECK(help("s * 0,5") == "write 0.5");
   CHECK(help("j in [0, 2]", ExpressionUse::where) == "write j == 0 || j == 2");
   CHECK(help("s + 1 if i >= j else -inf") == "write i >= j ? s + 1 : -inf");
-  CHECK(help("k <= q", ExpressionUse::where) ==
-        "write dot(q, k), norm(q), norm(k) or distance(q, k); positions are i of the query and j of "
-        "the key");
+  CHECK(
+      help("k <= q", ExpressionUse::where) ==
+      "write dot(q, k), norm(q), norm(k) or distance(q, k); positions are i of the query and j of "
+      "the key");
 }
 
 TEST_CASE("drawn texts are read or refused with an error") {

@@ -185,11 +185,12 @@ TEST_CASE("every problem is found, not only the first") {
 }
 
 TEST_CASE("a key of another kind is refused") {
-  CHECK(problems_of(R"({"attention":"softmax","scores":[[1]],"query":[[1]]})") ==
-        "\"query\" has no meaning for softmax attention\n"
-        "  where: doc.json, /query\n"
-        "  help:  leave it out, or choose \"scaled_dot_product\", which computes the scores of query "
-        "and key");
+  CHECK(
+      problems_of(R"({"attention":"softmax","scores":[[1]],"query":[[1]]})") ==
+      "\"query\" has no meaning for softmax attention\n"
+      "  where: doc.json, /query\n"
+      "  help:  leave it out, or choose \"scaled_dot_product\", which computes the scores of query "
+      "and key");
   CHECK(problems_of(R"({"attention":"softmax","scores":[[1]],"past_key":[[1]]})") ==
         "\"past_key\" has no meaning for softmax attention\n"
         "  where: doc.json, /past_key\n"
