@@ -37,6 +37,10 @@ std::size_t whole_number(const std::string& flag, const std::string& text, std::
   const bool too_large = parse_number(text, number) && !std::in_range<std::int64_t>(number);
   if (parse_number(text, number) && number >= least && !too_large) return number;
   if (text.empty()) throw unset(flag, text);
+  if (flag == "--generate" && text.find_first_not_of("0123456789.-+") != text.npos) {
+    throw wrong_value(flag, text,
+                      translated("a number of tokens, or {1}", "--continue \"" + text + "\""));
+  }
   if (flag == "--jobs" || flag == "--threads") {
     throw wrong_value(flag, text,
                       translated("a whole number of at least 1, or leave it out for all cores"));
@@ -81,6 +85,12 @@ std::string meant_number(std::string text) {
   std::ranges::replace(text, ',', '.');
   double share = 0;
   if (text.starts_with("10^")) text.replace(0, 3, "1e");
+  std::int64_t exponent = 0;
+  if (text.starts_with("2^") && parse_number(text.substr(2), exponent) && std::abs(exponent) < 64) {
+    std::array<char, 32> digits{};
+    const double power = std::ldexp(1.0, static_cast<int>(exponent));
+    return {digits.begin(), std::to_chars(digits.begin(), digits.end(), power).ptr};
+  }
   constexpr double percent = 100;
   const bool in_percent = text.ends_with('%');
   if (in_percent && parse_number(text.substr(0, text.size() - 1), share)) {
@@ -236,6 +246,14 @@ PositionRange position_range(const std::string& flag, const std::string& text, b
   }
   if (colon == std::string::npos || !read(text.substr(0, colon), range.first) ||
       !read(text.substr(colon + 1), range.end)) {
+    const std::size_t dash = text.find('-');
+    std::size_t last = 0;
+    if (single && dash != text.npos && is_digits(text.substr(0, dash)) &&
+        parse_number(text.substr(dash + 1), last)) {
+      throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+                  translated("write {1}: a range leaves out its end",
+                             flag + " " + text.substr(0, dash) + ":" + std::to_string(last + 1)));
+    }
     throw wrong_value(
         flag, text,
         single ? translated("numbers from 0 and ranges of them, such as 0,5,11 or 0:6")
@@ -273,7 +291,13 @@ std::string meant_choice(const std::string& flag, const std::string& text,
                         "attn-cli heads --model M --text TEXT --analyses " + text + " --plots all");
     }
   }
+  constexpr std::string_view of_libraries[]{"eager", "flash_attention_2", "flash",
+                                            "flex_attention"};
+  if (flag == "--attention" && std::ranges::count(of_libraries, text) > 0)
+    return translated("leave it out: it changes no number");
   // What heads do under another flag.
+  if (flag == "--analyses" && (text == "ablation" || text == "knockout"))
+    return translated("write {1}", "--without-heads-of LAYER");
   if (flag == "--analyses" && text == "attribution")
     return translated("write {1}", "--attribution --patch TEXT");
   if (flag == "--statistics" && text == "loss") return translated("write {1}", "--analyses loss");

@@ -297,6 +297,8 @@ bool has_word(std::string_view words, std::string_view wanted) {
 // Flags of what documents have and a model has by itself, whose rows above would have it written
 // into a document.
 constexpr ForeignFlags of_models[]{
+    {"--temperature --tau", "",
+     to_translate("leave it out: the likeliest token is taken each time")},
     {"--padding --padding-side --pad", "",
      to_translate("leave it out: shorter texts are padded and masked")},
     {"--window --window-size --sliding-window --local-window --window-left --window-right "

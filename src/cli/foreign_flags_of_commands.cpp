@@ -47,12 +47,28 @@ constexpr ForeignFlags rows[]{
      to_translate("write --name '?': the error names all tensors of the file")},
     {"--info --summary --describe", "show",
      to_translate("write --name '?': the error names all tensors of the file")},
+    {"--precision", "run|batch|explain",
+     to_translate(
+         "write --dtype TYPE, such as float64, to compute with; attn-cli explain --digits N "
+         "shows more digits")},
     {"--round --decimals --precision --places --digits", "run|show|batch",
      to_translate(
          "leave it out: files have all digits; attn-cli explain takes --digits N, attn-cli "
          "plot --annotate-format .2f")},
     {"--gamma --power", "--norm", to_translate("write --norm power:0.5")},
     {"--frames --frame", "plot", to_translate("write --queries A:B: a frame is a query")},
+    {"--no-mask --unmasked --mask-off", "--causal",
+     to_translate("leave \"mask\" out of the document")},
+    {"--model --text --corrupted", "circuits",
+     to_translate("name the folder without a flag: attn-cli circuits FOLDER; what heads do with a "
+                  "text is attn-cli heads --model M --text T")},
+    {"--model --text", "plot|show",
+     to_translate("write attn-cli run --model M --text T --plots heatmap --out DIR")},
+    {"--mode --display", "view", to_translate("leave it out: one page has all layers and heads")},
+    {"--tokens", "view", to_translate("write --labels FILE, with a token on each line")},
+    {"--ids", "tokens", to_translate("attn-cli run --model M --ids 1,2,3 shows the tokens of ids")},
+    {"--ascending --asc", "heads",
+     to_translate("leave it out: --sort puts the largest first; --top all shows the smallest too")},
     {"--mask", "--causal",
      to_translate("write --causal, --where or --valid-lens; a document has its own in \"mask\"")},
     {"--no-causal --bidirectional", "--causal",

@@ -43,12 +43,18 @@ std::string meant_word(const Command& command, const std::vector<std::string>& w
     return translated("write {1}", without_curly_quotes(word));
   if (word.find_first_of("*?") != word.npos && !takes("--files-from") && !takes("--attention"))
     return translated("write it without quotes: the shell opens patterns");
-  if (takes("--axes") && at > 0 && plain) {
-    if (std::ranges::count(command.words.known, word) > 0)
-      return translated("draw one kind at a time: {1}", call + " " + word + " …");
-    if (is_file(words[at - 1])) return translated("write {1}", "--name " + word);
+  if (!takes("--attention")) {
+    const bool kind = std::ranges::count(command.words.known, word) > 0;
+    if (kind && at > 0 && is_file(words[0])) {
+      return translated("the kind of picture comes first: {1}",
+                        call + " " + word + " " + words[0] + " --out PICTURE");
+    }
+    if (kind) return translated("draw one kind at a time: {1}", call + " " + word + " …");
+    const bool one_file = takes("--head") && command.words.name != "FILE FILE";
+    if (one_file && at > 0 && plain && is_file(words[at - 1]))
+      return translated("write {1}", "--name " + word);
+    return "";
   }
-  if (!takes("--attention")) return "";
   if (plain && find_kind(word) != nullptr) {
     return translated("write {1}", "attn-cli example " + word + " | " + call + " -");
   }

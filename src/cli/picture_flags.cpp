@@ -118,9 +118,10 @@ std::string with_lines(const std::string& text) {
 
 std::pair<double, double> figure_size(const std::string& text) {
   if (is_of_pixels(text)) {
-    throw wrong_value("--figsize", text,
-                      translated("inches, or lengths in cm or mm; --figsize 8x6 --dpi 100 has 800 "
-                                 "× 600 pixels"));
+    throw wrong_value(
+        "--figsize", text,
+        translated("inches, or lengths in cm or mm; --figsize 8x6 --dpi 100 has at most 800 "
+                   "× 600 pixels"));
   }
   if (text == "16:9") {
     throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--figsize"),

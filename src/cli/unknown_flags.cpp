@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,9 +69,10 @@ std::string flags_taken(const std::string& command, const std::vector<Command>& 
       }
       return translated("{1} takes {2}", command, names);
     }
-    std::string common(common_flags(one.name));
-    for (std::size_t at = 0; (at = common.find(' ', at)) != std::string::npos;)
-      common.replace(at, 1, name_separator());
+    std::istringstream names{std::string(common_flags(one.name))};
+    std::string common;
+    for (std::string name; names >> name;)
+      common += (common.empty() ? "" : name_separator()) + name;
     return translated("{1} takes {2} and others: see {1} --help", command, common);
   }
   return translated("see {1} --help", command);

@@ -143,6 +143,20 @@ std::vector<ComparedNames> compared_names(const CompareRequest& request, const N
     }
   }
   const auto names_a = renamed(request, a), names_b = renamed(request, b);
+  for (const auto& [theirs, ours] : request.renamed) {
+    const auto has = [wanted = ours](const std::vector<NamedOfFile>& names) {
+      return std::ranges::any_of(names, [&](const NamedOfFile& name) {
+        return is_renamed(name.first, wanted) || name.second.empty();
+      });
+    };
+    if (has(names_a) && has(names_b)) continue;
+    const NamesInFile& without = has(names_a) ? b : a;
+    throw input_error(translated("{1} renames a tensor, and the other file has no \"{2}\"",
+                                 in_quotes(theirs + "=" + ours), ours),
+                      "CompareRequest::renamed",
+                      suggestion(ours, std::vector<std::string_view>(without.names.begin(),
+                                                                     without.names.end())));
+  }
   std::vector<ComparedNames> pairs;
   const bool alone = a.names.size() == 1 && b.names.size() == 1;
   if (alone && (a.names[0].empty() || b.names[0].empty())) {

@@ -341,7 +341,16 @@ Document Document::of_tensors(TensorFile file, const std::filesystem::path& path
 }
 
 void Document::override_with(std::string_view key, JsonValue value, std::string field) {
-  member(root_, key) = std::move(value);
+  JsonValue& own = member(root_, key);
+  // A number of heads is easily meant as that of the head to show.
+  const auto number = [](const JsonValue& given) { return given.is(JsonValue::Type::number); };
+  if (key == "heads" && number(own) && number(value) && own.number() != value.number()) {
+    doubts_.push_back(translated(
+        "{1} {2} splits anew what the document splits into {3} heads: to show a head of those "
+        "write MapSelection::chosen_heads {2}",
+        field, number_text(value.number()), number_text(own.number())));
+  }
+  own = std::move(value);
   fields_.emplace_back(pointer_to("", key), std::move(field));
 }
 

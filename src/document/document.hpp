@@ -66,6 +66,8 @@ class Document {
   /// Files of tensors that are open already, by the names that root() has for them.
   const std::map<std::string, TensorFile>& files() const noexcept { return files_; }
   const std::filesystem::path& folder() const noexcept { return folder_; }
+  /// Warnings of values that options put in place of others and that may be meant otherwise.
+  const std::vector<std::string>& doubts() const noexcept { return doubts_; }
   const std::string& name() const noexcept { return name_; }
   const FileAccess& access() const noexcept { return access_; }
   const std::function<void(std::size_t, std::size_t)>& generated() const noexcept {
@@ -83,6 +85,7 @@ class Document {
   FileAccess access_;
   std::function<void(std::size_t done, std::size_t all)> generated_;
   std::vector<std::pair<std::string, std::string>> fields_;  ///< JSON pointer → field
+  std::vector<std::string> doubts_;
 };
 
 /// A value that options put in place of a document's own.

@@ -39,6 +39,8 @@ constexpr std::string_view write_window = to_translate("write \"mask\": {\"windo
 constexpr std::string_view write_eps = to_translate("write \"eps\"");
 constexpr std::string_view write_scale =
     to_translate("write \"scale\", which multiplies the scores");
+constexpr std::string_view write_temperature =
+    to_translate("write \"score\": \"s / 2\" for a softmax at the temperature 2");
 constexpr std::string_view write_softcap = to_translate("write \"softcap\"");
 constexpr std::string_view write_rotary = to_translate("write \"rotary\": {\"theta\": …}");
 constexpr std::string_view write_pre_norm = to_translate("write \"norm\": \"pre\" or \"post\"");
@@ -112,8 +114,9 @@ constexpr std::string_view write_align = to_translate(
 constexpr std::string_view write_root =
     to_translate("write \"scale\", 1 divided by the root of that number");
 constexpr std::string_view write_description = to_translate("write \"description\"");
-constexpr std::string_view write_position =
-    to_translate("write \"embedding\": {\"position\": \"sinusoidal\"}");
+constexpr std::string_view write_position = to_translate(
+    "write \"embedding\": {\"position\": \"sinusoidal\"} beside \"tokens\" or "
+    "\"token_ids\": positions are added to embeddings");
 constexpr std::string_view write_memory_keep =
     to_translate("write \"memory_mask\": {\"keep\": …} of 1 where a key is seen");
 
@@ -242,7 +245,7 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"norm_eps", write_eps},
     {"rms_norm_eps", write_eps},
     {"softmax_scale", write_scale},
-    {"temperature", write_scale},
+    {"temperature", write_temperature},
     {"scaling", write_scale},
     {"scale_factor", write_scale},
     {"sm_scale", write_scale},
@@ -408,6 +411,10 @@ constexpr std::string_view write_vocabulary =
 constexpr std::string_view plain_normal = to_translate(
     "leave it out: \"randn\" has the mean 0 and the standard deviation 1; other "
     "numbers come from a file, {\"file\": …}");
+constexpr std::string_view write_whole_mask = to_translate(
+    "write \"allow\": … of 1 where a query sees a key, \"block\": … of 1 where it does "
+    "not, or \"bias\": … of numbers that are added to the scores, each nested arrays or "
+    "{\"file\": …}");
 constexpr MemberOfOthers members_of_others[]{
     {"mask", "type", write_kind_of_mask},
     {"mask", "kind", write_kind_of_mask},
@@ -415,6 +422,10 @@ constexpr MemberOfOthers members_of_others[]{
     {"mask", "num_sink_tokens", write_global},
     {"mask", "sink", write_global},
     {"mask", "local_window_size", write_sides},
+    {"mask", "matrix", write_whole_mask},
+    {"mask", "file", write_whole_mask},
+    {"mask", "data", write_whole_mask},
+    {"mask", "values", write_whole_mask},
     {"mask", "look_ahead",
      to_translate("write \"causal\": true, which hides the keys after a query")},
     {"mask", "key_padding_mask", to_translate("write \"padding\", of true where a key is padding")},

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -379,7 +380,10 @@ class KindReader {
       const auto absent = absent_rows_.values<std::uint8_t>();
       Tensor& padding = parts_.options.mask.padding;
       const bool any = std::find(absent.begin(), absent.end(), 1) != absent.end();
-      if (any) padding = united_padding(padding, absent_rows_, before);
+      if (any) {
+        parts_.problems.attempt([&] { check_pages(parts_.mask.valid_lens, before); });
+        padding = united_padding(padding, absent_rows_, before);
+      }
     }
     if (parts_.first && (parts_.is(Family::transformer) || !parts_.states.key))
       hide_padding(parts_.options.mask, *parts_.first);
@@ -387,6 +391,23 @@ class KindReader {
     if (parts_.second)
       hide_padding(parts_.decoder() ? parts_.transformer.memory_mask : parts_.options.mask,
                    *parts_.second);
+  }
+
+  // Checks that the pages of each sample hold its valid keys, of which `before` are a past.
+  void check_pages(const Tensor& lens, std::size_t before) const {
+    if (!lens || lens.rank() != 1 || lens.size() != absent_rows_.shape()[0]) return;
+    const auto absent = absent_rows_.values<std::uint8_t>();
+    const std::size_t rows = absent_rows_.shape()[1];
+    for (std::size_t sample = 0; sample < lens.size(); ++sample) {
+      const auto held = std::ranges::count(absent.subspan(sample * rows, rows), 0) +
+                        static_cast<std::ptrdiff_t>(before);
+      const std::int64_t valid = lens.values<std::int64_t>()[sample];
+      if (valid <= held) continue;
+      throw input_error(
+          translated("sample {1} has {2} valid keys, and its pages hold {3}", sample, valid, held),
+          "/block_table",
+          translated("name the pages of all valid keys, or give fewer in valid_lens"));
+    }
   }
 
   void read_positions() {
@@ -522,7 +543,9 @@ DocumentNames DocumentParts::names_of_tensors() const {
 
 Plan read_kind(const Document& document, Kind kind, std::span<const Kind> kinds, Problems& problems,
                TensorSource& tensors) {
-  return KindReader(document, kind, kinds, problems, tensors).read();
+  Plan plan = KindReader(document, kind, kinds, problems, tensors).read();
+  std::ranges::copy(document.doubts(), std::back_inserter(plan.warnings));
+  return plan;
 }
 
 }  // namespace attn

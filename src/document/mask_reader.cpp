@@ -498,9 +498,10 @@ void expect_mask(const JsonValue& mask, const std::string& pointer) {
   if (mask.is(JsonValue::Type::array)) {
     throw input_error(
         translated("expected an object, found an array"), pointer,
-        translated("write {\"keep\": …} of 1 where a key is seen, [B,Lk] or [B,Lq,Lk], {\"allow\": "
-                   "…} likewise for the weights' shape, {\"block\": …} of 1 where it is not, or "
-                   "{\"bias\": …} of numbers that are added to the scores"));
+        translated(
+            "write {\"allow\": …} of 1 where a query sees a key, [Lq,Lk] or the weights' "
+            "shape, {\"block\": …} of 1 where it does not, {\"bias\": …} of numbers that are "
+            "added to the scores, or {\"keep\": …} of 1 for the keys of each sample, [B,Lk]"));
   }
   const std::string_view near = mask.is(JsonValue::Type::string)
                                     ? nearest_name(mask.string(), mask_keys)

@@ -250,7 +250,9 @@ Tensor read_flat(const JsonValue& value, DType dtype, const std::string& pointer
         translated("the shape {1} takes {2}, but there {3}{4}", text(shape), counted(count, 0),
                    data.size() == 1 ? translated("is ") : translated("are "), data.size()),
         data_pointer,
-        nested ? translated("write nested arrays alone, without \"shape\" and \"data\"")
+        nested ? translated("write the numbers of \"data\" in one list, row after row, or nested "
+                            "arrays alone, "
+                            "without \"shape\" and \"data\"")
                : translated("make the product of the sizes equal to the number of elements"));
   }
   return read_elements(data, dtype, {count}, data_pointer).reshaped(std::move(shape));

@@ -313,7 +313,9 @@ Labels FiledMaps::labels_of(const AttentionMap& map, ResultReader& file, bool of
     if (request_.changes_shape()) keep_fitting(labels, queries, keys);
     return sized ? fitted(std::move(labels), queries, keys, "/labels", file.name()) : labels;
   }
-  Labels labels = read_label_file(*request_.labels, files_[0]->access());
+  // A pipe is read once.
+  if (!given_labels_) given_labels_ = read_label_file(*request_.labels, files_[0]->access());
+  Labels labels = *given_labels_;
   if (!sized) return labels;
   // The last token of a text that was generated is no query, and in self-attention no key.
   if (of_steps) {

@@ -131,6 +131,7 @@ class FiledMaps {
 
   MapFiles files_;
   MapRequest request_;
+  mutable std::optional<Labels> given_labels_;  // of the request's file, once it was read
   MapContents contents_;
   std::vector<MapAxis> axes_;  ///< all of them; empty = the usual ones
   FiledLayers found_;

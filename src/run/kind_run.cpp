@@ -23,6 +23,7 @@
 #include "support/seconds_since.hpp"
 #include "support/translated.hpp"
 #include "tensor/elements.hpp"
+#include "tensor/half_number.hpp"
 #include "tensor/operations.hpp"
 #include "why/why.hpp"
 
@@ -73,7 +74,8 @@ std::string other_steps(const AttentionOptions& options, bool first) {
   if (options.softcap) add(translated("softcap {1}", number_text(*options.softcap)));
   if (first && options.sinks)
     add(translated("a sink per head takes a share of each row, whose weights sum to less than 1"));
-  if (options.fused_rounding) add(translated("rounded as fused kernels round"));
+  if (options.fused_rounding && is_half(options.dtype))
+    add(translated("rounded as fused kernels round"));
   return text;
 }
 

@@ -439,5 +439,6 @@ TEST_CASE(
   CHECK(error_from([&] { DocumentList{options}; }, ErrorKind::file) ==
         "there are no documents in what was given\n"
         "  where: BatchOptions::inputs\n"
-        "  help:  documents end in .json, files with one document per line in .jsonl");
+        "  help:  write '" +
+            (folder / "pictures").string() + "/*.txt'");
 }

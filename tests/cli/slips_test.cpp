@@ -203,7 +203,7 @@ TEST_CASE("flags in the wrong place or form get their cure") {
            "view, compare"},
       {{"run", "d.json", "--figsize", "800x600"},
        "invalid value \"800x600\" for --figsize\n  where: --figsize\n  help:  give inches, or "
-       "lengths in cm or mm; --figsize 8x6 --dpi 100 has 800 × 600 pixels"},
+       "lengths in cm or mm; --figsize 8x6 --dpi 100 has at most 800 × 600 pixels"},
       {{"run", "d.json", "--head", "0", "--head", "1"},
        "--head is given twice" + run + "write --head N,A:B,…"},
       {{"run", "d.json", "--annotate"},
