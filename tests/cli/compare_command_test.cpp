@@ -119,6 +119,10 @@ TEST_CASE("a tensor that only one file has counts where it is asked for") {
         "attn-cli: neither file has a tensor \"outputs\"\n"
         "  where: --only\n"
         "  help:  did you mean \"output\"?\n");
+  // What was named is compared, or it is an error.
+  CHECK(compared({"--map", "out=outputs"}).errors ==
+        "attn-cli: \"out=outputs\" renames a tensor, and the other file has no \"outputs\"\n"
+        "  where: --map\n  help:  did you mean \"output\"?\n");
   const Outcome no_name = compared({"--map", "out"});
   CHECK(no_name.exit_code == 2);
   CHECK(no_name.errors ==

@@ -217,6 +217,8 @@ TEST_CASE("a word that is no file is called what it may be") {
   no_file({"show", "w.json", "output"}, "output", "attn-cli show", "write --name output");
   no_file({"plot", "heatmap", "grid", "w.json", "--out", "x.png"}, "grid", "attn-cli plot heatmap",
           "draw one kind at a time: attn-cli plot grid …");
+  no_file({"plot", "w.json", "heatmap", "--out", "x.png"}, "heatmap", "attn-cli plot",
+          "the kind of picture comes first: attn-cli plot heatmap w.json --out PICTURE");
   no_file({"plot", "heatmap", "*.npy", "--out", "x.png"}, "*.npy", "attn-cli plot heatmap",
           "write it without quotes: the shell opens patterns");
 }

@@ -338,3 +338,14 @@ TEST_CASE("settings of pictures that do not fit the model are told") {
   CHECK(laid.errors.find("these weights may be of a text, whose tokens are not patches of the "
                          "picture") != std::string::npos);
 }
+
+TEST_CASE("a number of heads in place of the document's own is told from that of a head") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"multi_head","heads":2,"seed":1,"x":{"randn":[1,3,4]},
+    "parameters":{"init":"torch"}})");
+  CHECK(warnings_of({"d.json", "--heads", "1"}, folder.path()) ==
+        "attn-cli: warning: --heads 1 splits anew what the document splits into 2 heads: to show a "
+        "head of those write --head 1\n");
+  CHECK(warnings_of({"d.json", "--heads", "2"}, folder.path()).find("splits anew") ==
+        std::string::npos);
+}

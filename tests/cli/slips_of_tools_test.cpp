@@ -508,3 +508,20 @@ TEST_CASE("values in the words of other tools get what a flag takes") {
   CHECK(refused_with(2, {"run", "x", "--plots", "heatmap", "--plots", "grid"}) ==
         told_of("--plots is given twice", "attn-cli run", "write --plots heatmap,grid"));
 }
+
+TEST_CASE("ranges, powers and texts in other words get what a flag takes") {
+  check_value({"run", "x"}, "--layers", "0-2", "write --layers 0:3: a range leaves out its end");
+  check_value({"compare", "a", "b"}, "--atol", "2^-11", "write --atol 0.00048828125");
+  check_value({"run", "x"}, "--generate", "not good",
+              "give a number of tokens, or --continue \"not good\"");
+  check_value({"run", "x"}, "--attention", "eager", "leave it out: it changes no number");
+  check_flag("run", "--precision",
+             "write --dtype TYPE, such as float64, to compute with; attn-cli explain --digits N "
+             "shows more digits");
+  check_flag("run", "--no-mask", "leave \"mask\" out of the document");
+  check_flag("view", "--mode", "leave it out: one page has all layers and heads");
+  check_flag("plot", "--model", "write attn-cli run --model M --text T --plots heatmap --out DIR");
+  check_flag("circuits", "--model",
+             "name the folder without a flag: attn-cli circuits FOLDER; what heads do with a text "
+             "is attn-cli heads --model M --text T");
+}

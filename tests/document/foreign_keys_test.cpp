@@ -77,7 +77,14 @@ TEST_CASE("keys of kernels get the document's own") {
            R"(write "scale", 1 divided by the root of that number)"},
           {R"("comment":"a")", "/comment", R"(write "description")"},
           {R"("positional_encoding":true)", "/positional_encoding",
-           R"(write "embedding": {"position": "sinusoidal"})"},
+           R"(write "embedding": {"position": "sinusoidal"} beside "tokens" or "token_ids": )"
+           "positions are added to embeddings"},
+          {R"("temperature":2)", "/temperature",
+           R"(write "score": "s / 2" for a softmax at the temperature 2)"},
+          {R"("mask":{"file":"m.npy"})", "/mask/file",
+           R"(write "allow": … of 1 where a query sees a key, "block": … of 1 where it does not, )"
+           R"(or "bias": … of numbers that are added to the scores, each nested arrays or )"
+           R"({"file": …})"},
           {R"("memory_attention_mask":[[1]])", "/memory_attention_mask",
            R"(write "memory_mask": {"keep": …} of 1 where a key is seen)"},
           {R"("mask":{"local_window_size":[3,0]})", "/mask/local_window_size",
@@ -207,7 +214,8 @@ TEST_CASE("kinds and sources of numbers get what is meant") {
            R"(come from a file, {"file": …})"},
           {missing + R"({"eye":2})", "/query/eye", "write the rows, such as [[1,0],[0,1]]"},
           {missing + R"({"shape":[2,2],"data":[[1,2],[3,4]]})", "/query/data",
-           R"(write nested arrays alone, without "shape" and "data")"},
+           R"(write the numbers of "data" in one list, row after row, or nested arrays alone, )"
+           R"(without "shape" and "data")"},
           {missing + R"({"ones":[2,5],"slice":[0,":"]})", "/query/slice", R"(write "0, :")"},
           {missing + R"({"file":"qkv.npz:q"})", "/query/file",
            R"(write {"file": "qkv.npz", "name": "q"})"},

@@ -352,10 +352,10 @@ TEST_CASE("help for keys of other libraries and other forms of masks") {
   CHECK(
       problems_in(R"({"attention":"sdpa","query":[[1]],"mask":[[1]]})") ==
       std::vector<std::string>{
-          "/mask: expected an object, found an array; write {\"keep\": …} of 1 where a key is "
-          "seen, [B,Lk] or [B,Lq,Lk], {\"allow\": …} likewise for the weights' shape, "
-          "{\"block\": …} of 1 where it is not, or {\"bias\": …} of numbers that are added to the "
-          "scores"});
+          "/mask: expected an object, found an array; write {\"allow\": …} of 1 where a query sees "
+          "a key, [Lq,Lk] or the weights' shape, {\"block\": …} of 1 where it does not, "
+          "{\"bias\": …} of numbers that are added to the scores, or {\"keep\": …} of 1 for the "
+          "keys of each sample, [B,Lk]"});
 }
 
 TEST_CASE("a problem quotes nothing of a document that a terminal obeys") {

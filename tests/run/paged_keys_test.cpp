@@ -107,6 +107,9 @@ TEST_CASE("a block table that does not fit its pages is refused at its entry") {
   CHECK(refused(key + R"("block_table":[1,-1,0])") ==
         "a page follows -1\n  where: doc.json, /block_table/2\n"
         "  help:  -1 is for entries after the last page of a sample");
+  CHECK(refused(R"("key":[[[1,0],[2,0]],[[3,0],[4,0]]],"block_table":[[1,-1]],"valid_lens":[3])") ==
+        "sample 0 has 3 valid keys, and its pages hold 2\n  where: doc.json, /block_table\n"
+        "  help:  name the pages of all valid keys, or give fewer in valid_lens");
   CHECK(refused(R"("key":[[1,0],[2,0]],"block_table":[0])") ==
         "key [2,2] is not made of pages\n  where: doc.json, /key\n"
         "  help:  give pages [N,P,D] or [N,P,H,D], which block_table numbers");
