@@ -64,7 +64,7 @@ std::string help_for_foreign_syntax(std::string_view text, std::size_t at) {
   };
   const std::string_view rest = text.substr(at);
   if (rest.starts_with("if")) return translated("write {1}", choice_of_python(text, at));
-  if (rest.starts_with("in ") || rest.starts_with("in[")) {
+  if (rest.starts_with("in") && rest.find_first_of(" [(") == 2) {
     const std::string meant = one_of_list(text, at);
     return meant.empty() ? "" : translated("write {1}", meant);
   }

@@ -74,7 +74,7 @@ std::string name_in_examples(const std::string& word) {
   if (!name.ends_with(".json")) name += ".json";
   std::error_code none;
   const bool installed = std::filesystem::exists(installed_file(installed_examples) / name, none);
-  return installed ? "\"$(attn-cli example --folder)/" + name + '"' : "";
+  return installed ? std::string("\"$(") + "attn-cli example --folder" + ")/" + name + '"' : "";
 }
 
 Command example_command() {

@@ -159,7 +159,7 @@ std::string width_hint(const TensorComparison& tensor) {
   a.back() = b.back() = width;
   if (a != b) return "";
   return "; " +
-         translated("if the columns behind the first {1} are filling, leave them out with {2}",
+         translated("if the columns after the first {1} are filling, leave them out with {2}",
                     width, "MapRequest::slice \"..., :" + std::to_string(width) + "\"");
 }
 

@@ -384,7 +384,7 @@ std::string lacking(const fs::path& path, const FileAccess& access) {
       return translated("rename {1} to config.json", in_quotes(name));
   }
   if (is_there(FileName::by_document(path, "result.json"), access)) {
-    return translated("it holds a result, which is an input by itself: {1}",
+    return translated("it holds a result, which needs no model: {1}",
                       "attn-cli view " + path_text(path.native()));
   }
   if (is_there(FileName::by_document(path, "model_index.json"), access))

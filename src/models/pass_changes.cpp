@@ -245,7 +245,7 @@ std::string meant_places(const std::string& text) {
   if (comma < text.size() && ModelPlace::parse(text.substr(0, comma)) &&
       ModelPlace::parse(text.substr(comma + 1))) {
     return translated(
-        "give each place by itself: DocumentOptions::patch_at {1} "
+        "give each place with a flag of its own: DocumentOptions::patch_at {1} "
         "DocumentOptions::patch_at {2}",
         text.substr(0, comma), text.substr(comma + 1));
   }

@@ -347,10 +347,10 @@ void add_choice_warnings(const DrawnMap& drawn, const Drawing& drawing, const Pi
   }
   const std::string_view tensor = map.tensor;
   if (kind.info.kind == PlotKind::positions && tensor.substr(tensor.rfind('.') + 1) == "weights") {
-    warnings.push_back(
-        translated("\"{1}\" has weights of an attention, which are no encoding of positions: draw "
-                   "them as a heatmap",
-                   map.tensor));
+    warnings.push_back(translated(
+        "\"{1}\" has weights of an attention, which are not an encoding of positions: draw "
+        "them as a heatmap",
+        map.tensor));
   }
   const bool at_least = drawing.options.threshold > 0;
   const ColorRange& range = drawing.options.colors.range;

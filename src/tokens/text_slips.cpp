@@ -183,9 +183,9 @@ std::vector<std::string> text_slips(const Tokenizer& tokenizer, std::string_view
         "\\n in JSON"));
   }
   if (ends_in_space(text, cut)) {
-    slips.push_back(
-        translated("the text ends in a space, which is a token by itself, while tokens of words "
-                   "begin with a space: leave it out to predict the next word"));
+    slips.push_back(translated(
+        "the text ends in a space, which becomes a token of its own, while tokens of words "
+        "begin with a space: leave it out to predict the next word"));
   }
   return slips;
 }

@@ -56,7 +56,7 @@ TEST_CASE("every command that takes a number of threads checks it") {
     CHECK(wrong({command, "--threads", "0"}) ==
           "attn-cli: invalid value \"0\" for --threads\n"
           "  where: --threads\n"
-          "  help:  give a whole number of at least 1\n");
+          "  help:  give a whole number of at least 1, or leave it out for all cores\n");
   }
 }
 

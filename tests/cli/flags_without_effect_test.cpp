@@ -127,7 +127,7 @@ TEST_CASE("flags of pictures that change nothing of what is drawn are told") {
                               "--color-range 0,100 leaves one colour to all values, which are "));
   CHECK(attn_cli({"plot", "positions", "r", "--out", "x.png"}, folder.path()).errors ==
         warning +
-            "\"weights\" has weights of an attention, which are no encoding of positions: draw "
+            "\"weights\" has weights of an attention, which are not an encoding of positions: draw "
             "them as a heatmap\n");
   folder.write("batch/d.json", document);
   CHECK(attn_cli({"batch", "batch", "--plots", "none", "--font-scale", "2", "--out", "b"},

@@ -130,7 +130,8 @@ TEST_CASE("a mask in small letters, a spelt new line and a space at the end are 
     CHECK(told(text) == "");
   }
   CHECK(told("The peace of the ") ==
-        "attn-cli: warning: the text ends in a space, which is a token by itself, while tokens of "
+        "attn-cli: warning: the text ends in a space, which becomes a token of its own, while "
+        "tokens of "
         "words begin with a space: leave it out to predict the next word\n");
 }
 

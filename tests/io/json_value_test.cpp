@@ -316,6 +316,9 @@ constexpr const char* cut_off_help =
     "\n  help:  the text seems to be cut off: a bracket or a quote is not closed";
 constexpr const char* quotes_help =
     "\n  help:  strings and keys are written in straight double quotes";
+constexpr const char* shell_help =
+    "\n  help:  strings and keys are written in straight double quotes, which a shell takes away "
+    "unless the whole text stands in single quotes";
 
 }  // namespace
 
@@ -438,11 +441,11 @@ TEST_CASE("bare words get advice") {
       {"['a']",
        std::string("expected a value, found \"'\"\n  where: line 1, column 2") + quotes_help},
       {"{a: 1}",
-       std::string("expected a key, found \"a\"\n  where: line 1, column 2") + quotes_help},
+       std::string("expected a key, found \"a\"\n  where: line 1, column 2") + shell_help},
       {"{'a': 1}",
        std::string("expected a key, found \"'\"\n  where: line 1, column 2") + quotes_help},
       {"{1: 1}",
-       std::string("expected a key, found \"1\"\n  where: line 1, column 2") + quotes_help},
+       std::string("expected a key, found \"1\"\n  where: line 1, column 2") + shell_help},
       {"[1, # one",
        "expected a value, found '#'\n  where: line 1, column 5\n  help:  JSON has no comments"},
       {"// x\n[1]",

@@ -215,7 +215,8 @@ TEST_CASE("places of patches are read, and what they cannot be is named") {
   refused("2.1:3-5", "write 2.1:3,4,5");
   refused("2.residual:3:5", "write 2.residual:3,4,5");
   refused("2.0,1.3",
-          "give each place by itself: DocumentOptions::patch_at 2.0 DocumentOptions::patch_at 1.3");
+          "give each place with a flag of its own: DocumentOptions::patch_at 2.0 "
+          "DocumentOptions::patch_at 1.3");
   refused("2.0.q",
           "queries, keys, values and patterns of heads are patched one after the other: "
           "HeadsOptions::sweep of attn-cli heads, without DocumentOptions::patch_at");
