@@ -146,7 +146,7 @@ class GivenCommand {
       for (const std::string& text : texts_[i].several) flag.take(text);
       if (!is_given("--quiet")) warn_of_texts(flag, texts_[i]);
     }
-    if (command_.words.files) check_inputs(command_, words);
+    if (command_.words.files) check_inputs(command_, words, is_given("--model"));
     if (command_.words.take) command_.words.take(words);
     check_standard_input(words);
     try {
@@ -314,7 +314,7 @@ class GivenCommand {
               ? translated("write {1}", "--csv")
           : flag.name == "--color"
               ? translated("write {1}, or add {2}", "--no-color", flag.needs[0])
-          : flag.needs[0] == "--why" && !is_given("--model")
+          : command_.name == "explain" && flag.needs[0] == "--why" && !is_given("--model")
               ? translated("leave it out: it is of {1}, which splits a score of a model; {2}",
                            "--why", flag.name == "--csv" ? "--json" : "--full")
               : translated("add {1}, or leave it out", flag.needs[0]));

@@ -124,8 +124,11 @@ Kind kind_named(const std::string& name, const std::string& where) {
     names.push_back(known.name);
     names.insert(names.end(), known.aliases.begin(), known.aliases.end());
   }
+  constexpr std::string_view of_libraries[]{"eager", "flash", "flash_attention_2",
+                                            "flex_attention"};
+  const bool kernel = std::ranges::count(of_libraries, name) > 0;
   throw Error(ErrorKind::usage, translated("unknown kind of attention \"{1}\"", name), where,
-              suggestion(name, names));
+              kernel ? translated("leave it out: it changes no number") : suggestion(name, names));
 }
 
 std::vector<std::string> kind_words() {

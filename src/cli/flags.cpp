@@ -291,10 +291,6 @@ std::string meant_choice(const std::string& flag, const std::string& text,
                         "attn-cli heads --model M --text TEXT --analyses " + text + " --plots all");
     }
   }
-  constexpr std::string_view of_libraries[]{"eager", "flash_attention_2", "flash",
-                                            "flex_attention"};
-  if (flag == "--attention" && std::ranges::count(of_libraries, text) > 0)
-    return translated("leave it out: it changes no number");
   // What heads do under another flag.
   if (flag == "--analyses" && (text == "ablation" || text == "knockout"))
     return translated("write {1}", "--without-heads-of LAYER");

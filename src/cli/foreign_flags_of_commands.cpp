@@ -36,7 +36,7 @@ constexpr ForeignFlags rows[]{
     {"--out -o --output --save", "example",
      to_translate("it prints: write attn-cli example … > FILE")},
     {"--compare --versus --vs", "view", to_translate("write --against RESULT")},
-    {"--dark --background --theme", "view",
+    {"--dark --background", "view",
      to_translate("leave it out: a page is light or dark as the browser is")},
     {"--color --colour", "plot",
      to_translate("write --cmap NAME for maps; the colours of lines tell heads apart")},
@@ -47,7 +47,7 @@ constexpr ForeignFlags rows[]{
      to_translate("write --name '?': the error names all tensors of the file")},
     {"--info --summary --describe", "show",
      to_translate("write --name '?': the error names all tensors of the file")},
-    {"--precision", "run|batch|explain",
+    {"--precision", "run|batch",
      to_translate(
          "write --dtype TYPE, such as float64, to compute with; attn-cli explain --digits N "
          "shows more digits")},
@@ -59,7 +59,7 @@ constexpr ForeignFlags rows[]{
     {"--frames --frame", "plot", to_translate("write --queries A:B: a frame is a query")},
     {"--no-mask --unmasked --mask-off", "--causal",
      to_translate("leave \"mask\" out of the document")},
-    {"--model --text --corrupted", "circuits",
+    {"--model --corrupted", "circuits",
      to_translate("name the folder without a flag: attn-cli circuits FOLDER; what heads do with a "
                   "text is attn-cli heads --model M --text T")},
     {"--model --text", "plot|show",

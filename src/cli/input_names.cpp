@@ -32,7 +32,7 @@ std::string file_and_part(const Command& command, const std::string& word) {
 
 // The cure for a word that is no file at `at` and may be meant as something else; empty for others.
 std::string meant_word(const Command& command, const std::vector<std::string>& words,
-                       std::size_t at) {
+                       std::size_t at, bool has_model) {
   const auto takes = [&](const char* flag) {
     return std::ranges::find(command.flags, flag, &Flag::name) != command.flags.end();
   };
@@ -44,12 +44,11 @@ std::string meant_word(const Command& command, const std::vector<std::string>& w
   if (word.find_first_of("*?") != word.npos && !takes("--files-from") && !takes("--attention"))
     return translated("write it without quotes: the shell opens patterns");
   if (!takes("--attention")) {
-    const bool kind = std::ranges::count(command.words.known, word) > 0;
-    if (kind && at > 0 && is_file(words[0])) {
-      return translated("the kind of picture comes first: {1}",
-                        call + " " + word + " " + words[0] + " --out PICTURE");
-    }
-    if (kind) return translated("draw one kind at a time: {1}", call + " " + word + " …");
+    const auto is_kind = [&](const std::string& name) {
+      return std::ranges::count(command.words.known, name) > 0;
+    };
+    if (is_kind(word) && !is_kind(words[0])) return "";  // the kind does not come first
+    if (is_kind(word)) return translated("draw one kind at a time: {1}", call + " " + word + " …");
     const bool one_file = takes("--head") && command.words.name != "FILE FILE";
     if (one_file && at > 0 && plain && is_file(words[at - 1]))
       return translated("write {1}", "--name " + word);
@@ -58,7 +57,8 @@ std::string meant_word(const Command& command, const std::vector<std::string>& w
   if (plain && find_kind(word) != nullptr) {
     return translated("write {1}", "attn-cli example " + word + " | " + call + " -");
   }
-  if (plain && takes("--text") && word.find(' ') != word.npos)
+  const bool text = !has_model && words.size() == 1 && !takes("--files-from");
+  if (plain && text && takes("--text") && word.find(' ') != word.npos)
     return translated("give a text with {1}", "--model DIR --text \"" + word + '"');
   if (const std::string example = name_in_examples(word); !example.empty())
     return translated("write {1}", call + " " + example);
@@ -67,7 +67,7 @@ std::string meant_word(const Command& command, const std::vector<std::string>& w
 
 }  // namespace
 
-void check_inputs(const Command& command, const std::vector<std::string>& words) {
+void check_inputs(const Command& command, const std::vector<std::string>& words, bool has_model) {
   const bool kind = !words.empty() && std::ranges::count(command.words.known, words[0]) > 0;
   const std::string call = "attn-cli " + command.name + (kind ? " " + words[0] : std::string());
   const bool of_batch =
@@ -90,7 +90,8 @@ void check_inputs(const Command& command, const std::vector<std::string>& words)
     }
     if (const std::string meant = file_and_part(command, word); !meant.empty())
       refuse(translated("there is no file \"{1}\"", word), translated("write {1}", meant));
-    if (const std::string help = meant_word(command, words, i); !help.empty() && !is_file(word))
+    if (const std::string help = meant_word(command, words, i, has_model);
+        !help.empty() && !is_file(word))
       refuse(translated("there is no file \"{1}\"", word), help);
     if (of_batch && word.starts_with('@') && is_file(word.substr(1))) {
       refuse(translated("there is no file \"{1}\"", word),

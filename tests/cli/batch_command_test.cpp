@@ -170,7 +170,7 @@ TEST_CASE("wrong uses of batch are told") {
         "  help:  give 0/3 for the first of them\n");
   CHECK(errors({"a.json", "--jobs", "0"}) ==
         "attn-cli: invalid value \"0\" for --jobs\n  where: --jobs\n"
-        "  help:  give a whole number of at least 1\n");
+        "  help:  give a whole number of at least 1, or leave it out for all cores\n");
   CHECK(errors({"a.json", "--merge", "r"}) ==
         "attn-cli: --merge takes no documents\n  where: --merge\n"
         "  help:  give either documents or --merge DIR\n");

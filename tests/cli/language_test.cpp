@@ -184,8 +184,9 @@ TEST_CASE("what is wrong with a command line is told in the language") {
   CHECK(error_of({"run", "--seed", "1", "--seed", "2"}) ==
         "attn-cli: --seed：最多给 1 次，却给了 2 次\n  办法：请看 attn-cli --help\n");
   CHECK(
-      error_of({"run", "--frob"}) ==
-      "attn-cli: 未知的选项 \"--frob\"\n  位置：attn-cli run\n  办法：请看 attn-cli run --help\n");
+      error_of({"validate", "--frob"}) ==
+      "attn-cli: 未知的选项 \"--frob\"\n  位置：attn-cli validate\n  办法：attn-cli validate 接受 "
+      "--files-from、--model、--text、--json、--quiet 等选项：见 attn-cli validate --help\n");
   CHECK(
       error_of({"run", "x", "--head", "q"}) ==
       "attn-cli: --head 的值 \"q\" 无效\n  位置：--head\n  办法：请给一个整数，也可以是 mean、max "

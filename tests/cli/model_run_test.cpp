@@ -301,7 +301,7 @@ TEST_CASE("a folder without its configuration or its weights says what should be
   };
   told("config.json.txt", "rename \"config.json.txt\" to config.json");
   told("config (1).json", "rename \"config (1).json\" to config.json");
-  told("result.json", "it holds a result, which is an input by itself: attn-cli view FOLDER");
+  told("result.json", "it holds a result, which needs no model: attn-cli view FOLDER");
   told("model_index.json", "this is a pipeline of diffusers: name a folder within it that has one");
   told("ckpt.pt",
        "it has weights alone, \"ckpt.pt\": save the model as transformers does, with "

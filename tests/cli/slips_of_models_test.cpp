@@ -227,7 +227,8 @@ TEST_CASE("what circuits draws or lists has flags that need it") {
       told("--listed has no effect without --tokens", "--listed", "add --tokens, or leave it out"));
   CHECK(refused_with(2, {"circuits", "--model", trained}) ==
         told("unknown flag \"--model\"", "attn-cli circuits",
-             "name the file without a flag before it"));
+             "name the folder without a flag: attn-cli circuits FOLDER; what heads do with a text "
+             "is attn-cli heads --model M --text T"));
 }
 
 TEST_CASE("an error of what a flag names is at the flag, and its cure names flags, not keys") {

@@ -282,9 +282,6 @@ TEST_CASE("flags of shells and of other programs get their cure") {
   check_flag("run", "--stdout", "write --out -");
   check_flag("run", "--no-output", "write --only NAME,…, the tensors to write");
   check_flag("validate", "--fix", "it reports alone: change the document as each help says");
-  check_flag("compare", "--verbose",
-             "--quiet leaves out reports and warnings; attn-cli explain shows every number of one "
-             "query");
   check_flag("batch", "--progress", "leave it out: progress is shown on standard error");
   check_flag("run", "--indent", "leave it out: jq formats JSON");
   check_flag("run", "--output-format",
@@ -489,7 +486,7 @@ TEST_CASE("short flags and flags of shells get those of the command") {
 
 TEST_CASE("a flag that nobody knows gets those that share a word, or the command's own") {
   // By the words of names, then of descriptions.
-  check_flag("plot", "--axes-count", "nearest flags: --axes; see attn-cli plot --help");
+  check_flag("plot", "--axes-count", "nearest flags: --log-axes, --axes; see attn-cli plot --help");
   check_flag("show", "--hatch",
              "attn-cli show takes --name, --axes, --layers, --head, --sample, --labels, --width, "
              "--color, --as, --cmap, --json and others: see attn-cli show --help");
@@ -514,7 +511,9 @@ TEST_CASE("ranges, powers and texts in other words get what a flag takes") {
   check_value({"compare", "a", "b"}, "--atol", "2^-11", "write --atol 0.00048828125");
   check_value({"run", "x"}, "--generate", "not good",
               "give a number of tokens, or --continue \"not good\"");
-  check_value({"run", "x"}, "--attention", "eager", "leave it out: it changes no number");
+  CHECK(refused_with(2, {"run", "x", "--attention", "eager"}) ==
+        told_of("unknown kind of attention \"eager\"", "--attention",
+                "leave it out: it changes no number"));
   check_flag("run", "--precision",
              "write --dtype TYPE, such as float64, to compute with; attn-cli explain --digits N "
              "shows more digits");

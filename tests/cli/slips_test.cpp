@@ -58,7 +58,8 @@ TEST_CASE("flags of other programs get the flag or command that is meant") {
   check({
       {{"run", "d.json", "--output", "x"}, "unknown flag \"--output\"" + run + "write --out"},
       {{"run", "d.json", "--mask", "causal"},
-       "unknown flag \"--mask\"" + run + "did you mean \"--causal\"?"},
+       "unknown flag \"--mask\"" + run +
+           "write --causal, --where or --valid-lens; a document has its own in \"mask\""},
       {{"run", "d.json", "--dry-run"},
        "unknown flag \"--dry-run\"" + run +
            "attn-cli validate checks a document without computing it"},
@@ -73,7 +74,8 @@ TEST_CASE("flags of other programs get the flag or command that is meant") {
        "unknown flag \"--pl\"" + run + "did you mean \"--plots\"?"},
       {{"run", "d.json", "-out", "x"}, "unknown flag \"-out\"" + run + "did you mean \"--out\"?"},
       {{"run", "d.json", "--no-causal"},
-       "unknown flag \"--no-causal\"" + run + "leave out --causal"},
+       "unknown flag \"--no-causal\"" + run +
+           "leave out --causal, and \"causal\" in the document's \"mask\""},
       {{"run", "d.json", "--plot", "mask"},
        "unknown flag \"--plot\"" + run +
            "did you mean \"--plots\"? --plot belongs to attn-cli compare"},
@@ -199,13 +201,12 @@ TEST_CASE("flags in the wrong place or form get their cure") {
            "0}} into the document"},
       {{"run", "d.json", "--labels", "x"},
        "unknown flag \"--labels\"" + run +
-           "attn-cli run takes no --labels: it belongs to attn-cli plot, show, explain, heads, "
-           "view, compare"},
+           "write \"labels\": {\"query\": […], \"key\": […]} into the document"},
       {{"run", "d.json", "--figsize", "800x600"},
        "invalid value \"800x600\" for --figsize\n  where: --figsize\n  help:  give inches, or "
        "lengths in cm or mm; --figsize 8x6 --dpi 100 has at most 800 × 600 pixels"},
       {{"run", "d.json", "--head", "0", "--head", "1"},
-       "--head is given twice" + run + "write --head N,A:B,…"},
+       "--head is given twice" + run + "write --head 0,1"},
       {{"run", "d.json", "--annotate"},
        "--annotate needs a value" + run + "write --annotate auto|on|off"},
       {{"run", "d.json", "--dark"}, "unknown flag \"--dark\"" + run + "write --background dark"},
@@ -220,7 +221,7 @@ TEST_CASE("flags in the wrong place or form get their cure") {
        "run --causal"},
       {{"list", "kinds"},
        "unexpected argument \"kinds\"\n  where: attn-cli list\n  help:  leave it out: the list "
-       "has all names"},
+       "is one; fc-list : family names fonts"},
       {{"completion", "Bash"},
        "unknown shell \"Bash\"\n  where: attn-cli completion\n  help:  did you mean \"bash\"?"},
       {{"run", "d.json", "--cmap", "jet"},
@@ -338,7 +339,9 @@ TEST_CASE("flags of training, sampling and files that a command does not have ge
   };
   check({
       {{"run", "d.json", "--precision", "bf16"},
-       unknown("run", "--precision", "did you mean \"--dtype\"?")},
+       unknown("run", "--precision",
+               "write --dtype TYPE, such as float64, to compute with; attn-cli explain --digits N "
+               "shows more digits")},
       {{"run", "d.json", "--batch-size", "4"},
        unknown("run", "--batch-size", "leave it out: all samples are computed together")},
       {{"run", "d.json", "--temperature", "0.7"},
@@ -414,8 +417,8 @@ TEST_CASE("flags of training, sampling and files that a command does not have ge
       {{"run", "d.json", "--plots", "pdf"},
        "pdf is a format, not a kind of picture\n  where: --plots\n  help:  write --format pdf"},
       {{"explain", "d.json", "--csv"},
-       "--csv has no effect without --why or --logit\n  where: --csv\n  help:  add --why, or leave "
-       "it out"},
+       "--csv has no effect without --why or --logit\n  where: --csv\n  help:  leave it out: it is "
+       "of --why, which splits a score of a model; --json"},
       {{"show", "w.json", "--labels", "a,b"},
        "cannot open \"a,b\": No such file or directory\n  where: --labels\n  help:  write the "
        "labels into a file, one per line, and name it",
