@@ -609,21 +609,19 @@ std::optional<std::string> others_warning(const SelectedMap& selected, bool grid
   if (more_samples && more_heads) {
     return translated(
         "this is sample {1} of {2} and head {3} of {4}: MapSelection::chosen_samples {5} and "
-        "MapSelection::chosen_heads {6} show others, all or mean show them together",
+        "MapSelection::chosen_heads {6} show others, mean their mean; pictures also take all",
         sample, samples, head, heads, next(sample, samples), next(head, heads));
   }
   if (more_samples) {
     return translated(
-        "this is sample {1} of {2}: MapSelection::chosen_samples {3} shows another, all or mean "
-        "show "
-        "them together",
+        "this is sample {1} of {2}: MapSelection::chosen_samples {3} shows another, mean their "
+        "mean; pictures also take all",
         sample, samples, next(sample, samples));
   }
   if (!more_heads) return std::nullopt;
   return translated(
-      "this is head {1} of {2}: MapSelection::chosen_heads {3} shows another, all or mean show "
-      "them "
-      "together",
+      "this is head {1} of {2}: MapSelection::chosen_heads {3} shows another, mean their mean; "
+      "pictures also take all",
       head, heads, next(head, heads));
 }
 

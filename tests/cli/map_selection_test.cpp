@@ -143,8 +143,7 @@ TEST_CASE("one map of several says of how many and what shows another") {
         "attn-cli: warning: this is layer 0 of 2: --layers 1 shows another, mean all of them "
         "together\n"
         "attn-cli: warning: this is sample 0 of 2 and head 0 of 3: --sample 1 and --head 1 show "
-        "others, "
-        "all or mean show them together\n");
+        "others, mean their mean; pictures also take all\n");
   CHECK(attn_cli({"show", "a.json", "--json", "--layers", "0", "--sample", "1", "--head", "mean"},
                  folder.path())
             .errors == "");

@@ -313,11 +313,9 @@ TEST_CASE("sums are drawn beside one map, and refused beside several") {
   request.input = folder / "r.json";
   request.options.figure.dpi = 30;
   request.options.marginals = true;
-  CHECK(
-      draw(request).warnings ==
-      Names{
-          "this is head 0 of 2: MapSelection::chosen_heads 1 shows another, all or mean show them "
-          "together"});
+  CHECK(draw(request).warnings ==
+        Names{"this is head 0 of 2: MapSelection::chosen_heads 1 shows another, mean their mean; "
+              "pictures also take all"});
   request.maps.selection.heads = MapSelection::Shown::all;
   CHECK(error_from([&] { draw(request); }, ErrorKind::usage) ==
         "PlotOptions::marginals is for one map, not for several side by side\n"
