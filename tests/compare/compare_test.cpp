@@ -424,7 +424,7 @@ TEST_CASE("columns by which one of both is filled up are told how to be left out
         {"output", Tensor({2, width}, std::vector<float>(2 * width, 1))}};
   };
   CHECK(attn::comparison_text(compare(folder, columns(4), columns(2)))
-            .find("  output: the shapes are [2,4] and [2,2]; if the columns behind the first 2 are "
+            .find("  output: the shapes are [2,4] and [2,2]; if the columns after the first 2 are "
                   "filling, leave them out with MapRequest::slice \"..., :2\"\n") !=
         std::string::npos);
 }
