@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -423,12 +424,12 @@ TEST_CASE("the norm of a branch reads what the model's multiplier makes of the b
 TEST_CASE("a split computes each layer once, and none above the head's") {
   SplitCase own = open_split_case(std::string("gpt2_bare_names"));
   const auto computed = [&](const std::optional<std::string>& head, bool logit) {
-    std::size_t scores = 0;
+    std::atomic<std::size_t> scores = 0;  // several threads count at once
     WhyOptions why;
     why.head = head;
     if (logit) why.logit = "";
     split(why, own.folder, own.text, own.options, [&](std::size_t more) { scores += more; });
-    return scores;
+    return scores.load();
   };
   const std::size_t layers = own.folder.architecture.stacks[0].layers.size();
   const std::size_t whole = computed(std::nullopt, true);
