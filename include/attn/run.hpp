@@ -82,7 +82,7 @@ struct ReportedWeights {
   std::size_t queries = 0, keys = 0;      ///< numbers of positions that rows and columns stand for
   Heatmap heatmap;   ///< as pictures show it; without weights if they were not computed
   std::string mask;  ///< the parts of the mask in words; empty without a mask
-  /// What happens to scores and weights beside scale, mask and softmax, in words: softcap, sinks,
+  /// Steps of scores and weights beside scale, mask and softmax, in words: softcap, sinks,
   /// the rounding of fused kernels; empty if nothing does.
   std::string other_steps;
   std::size_t hidden = 0, cells = 0;  ///< number of weights that the mask hides, and of all weights

@@ -291,7 +291,7 @@ std::string meant_choice(const std::string& flag, const std::string& text,
                         "attn-cli heads --model M --text TEXT --analyses " + text + " --plots all");
     }
   }
-  // What heads do under another flag.
+  // Analyses that are asked for by another flag.
   if (flag == "--analyses" && (text == "ablation" || text == "knockout"))
     return translated("write {1}", "--without-heads-of LAYER");
   if (flag == "--analyses" && text == "attribution")

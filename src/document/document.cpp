@@ -70,8 +70,8 @@ Error mask_without_meaning() {
                  "a document: \"mask\": {\"block\": {\"file\": …, \"name\": …}}"));
 }
 
-// What a file of query, key and value has beside them and no input of attention is: a result, or an
-// option that a program passes on.
+// The error of a member beside query, key and value in a file of tensors that is no input of an
+// attention: a result, or an option that a program passes on.
 Error stray_member(const std::string& name) {
   return input_error(
       translated("nothing reads \"{1}\" in this file", name), "",

@@ -392,7 +392,8 @@ class MaskChecks {
                   name, geometry_.queries, geometry_.keys, geometry_.keys - geometry_.past - 1));
   }
 
-  // Of a window whose sides were exchanged, causality leaves the query's own place.
+  // Warns of a window whose sides may be exchanged: causality then leaves the query's own place
+  // alone.
   void check_window() {
     if (!given_.causal || !given_.window || !given_.global.empty() || given_.prefix) return;
     const Window& window = *given_.window;

@@ -58,7 +58,7 @@ struct ReadMask : Mask {
   std::string keep_name() const { return shown_place(keep_at); }
   /// The key of the valid lengths beside this mask: "valid_lens", "memory_valid_lens"
   std::string lens_name() const;
-  /// What to write for a mask of the keys that are seen: "\"attention_mask\": …"
+  /// The member to write for a mask of the keys that are seen: "\"attention_mask\": …"
   std::string keep_instead() const;
 };
 

@@ -82,7 +82,7 @@ bool is_of_weights(const fs::path& extension) {
   return found && !extension.empty();
 }
 
-// What a folder without weights has in their place; empty if it has nothing of the kind.
+// Help on the files that a folder has in place of weights; empty if it has none of those known.
 std::string weights_not_read(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
