@@ -14,6 +14,7 @@
 
 #include "kernels/matrix_product.hpp"
 #include "kernels/row_functions.hpp"
+#include "tensor/block_numbers.hpp"
 
 namespace attn {
 
@@ -125,6 +126,7 @@ struct MadeRows {
   std::size_t rows = 0, columns = 0;
   /// Called by several threads at once.
   std::function<void(std::size_t row, float* to)> make;
+  BlockRows in_blocks = {};  ///< the same rows, if blocks of ggml hold them
 };
 
 /// The matrix W [out,in] of a product y = x Wᵀ, in whatever form a document or a checkpoint holds
@@ -179,6 +181,7 @@ class StoredMatrix {
 
   Tensor stored_;
   std::function<void(std::size_t row, float* to)> make_row_;  // in place of `stored_`
+  BlockRows in_blocks_;
   bool transposed_ = false;
   std::size_t columns_ = 0;
   // Its rows among those stored (columns, if transposed): `count_` from `first_` on, or those that

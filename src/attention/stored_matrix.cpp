@@ -58,7 +58,10 @@ StoredMatrix::StoredMatrix(Tensor stored, bool transposed)
 }
 
 StoredMatrix::StoredMatrix(MadeRows made)
-    : make_row_(std::move(made.make)), columns_(made.columns), count_(made.rows) {}
+    : make_row_(std::move(made.make)),
+      in_blocks_(made.in_blocks),
+      columns_(made.columns),
+      count_(made.rows) {}
 
 StoredMatrix StoredMatrix::rows(std::size_t first, std::size_t count) const {
   StoredMatrix part = *this;
@@ -139,9 +142,17 @@ const T* StoredMatrix::in_memory() const {
   return static_cast<const T*>(stored_.bytes()) + first_ * (transposed_ ? 1 : stored_.shape()[1]);
 }
 
-// Where products of a few rows find the numbers, if these are aligned.
+// Where products of a few rows find the numbers, if these are aligned or in blocks.
 void StoredMatrix::set_places(MatrixRows& rows) const {
   using kernels::StoredNumber;
+  if (make_row_) {
+    if (in_blocks_.form == nullptr || !in_blocks_.form->in_products) return;
+    rows.stored = *in_blocks_.form->in_products;
+    rows.places = [this](std::size_t first, std::size_t count, const std::byte** to) {
+      for (std::size_t i = 0; i < count; ++i) to[i] = in_blocks_.row(stored_row(first + i));
+    };
+    return;
+  }
   const DType type = stored_.dtype();
   const bool aligned = reinterpret_cast<std::uintptr_t>(stored_.bytes()) % size_of(type) == 0;
   if (type == DType::float64 || !aligned || (transposed_ && !order_.empty())) return;
@@ -166,7 +177,7 @@ MatrixRows StoredMatrix::source() const {
   rows.in_memory = in_memory<float>();
   rows.doubles_in_memory = in_memory<double>();
   rows.stride = make_row_ ? columns_ : stored_.shape()[1];
-  if (!make_row_) set_places(rows);
+  set_places(rows);
   if (kept_ && order_.empty()) rows.kept = &kept_->matrix(kept_name_, first_, count_);
   return rows;
 }

@@ -359,8 +359,9 @@ RawArray Gguf::raw(std::size_t index) const {
   array.stored_as = block.name;
   const std::byte* const from = entry.bytes.data();
   if (!big_endian_) {
-    array.make_row = [&block, blocks, from, owner = owner_](std::size_t row, float* to) {
-      block.numbers(from + row * blocks * block.bytes, blocks, to);
+    array.in_blocks = {&block, from, blocks};
+    array.make_row = [rows = array.in_blocks, owner = owner_](std::size_t row, float* to) {
+      rows.form->numbers(rows.row(row), rows.blocks, to);
     };
     return array;
   }

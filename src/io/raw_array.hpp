@@ -10,6 +10,8 @@
 
 #include "attn/tensor.hpp"
 
+#include "tensor/block_numbers.hpp"
+
 namespace attn {
 
 /// Most axes of a tensor, as in NumPy. Also bounds the recursion over nested arrays.
@@ -64,6 +66,7 @@ struct RawArray {
   /// Makes row `row` of [rows, last axis] of numbers that are stored in blocks or with scales, and
   /// `type` is float32; `bytes` are empty then. Called by several threads at once.
   std::function<void(std::size_t row, float* to)> make_row;
+  BlockRows in_blocks;         ///< the same rows where they are stored, if they are ggml's blocks
   std::string_view stored_as;  ///< the name of that way of storing, "Q4_K"
 };
 

@@ -199,6 +199,7 @@ ATTN_FOR_TARGETS(few_rows_doubles);
 ATTN_FOR_TARGETS(few_columns_floats);
 
 void multiply_few_rows(const FewRowProduct<float>& product, const std::byte* const* w) noexcept {
+  if (in_blocks(product.stored)) return multiply_block_rows(product, w);
   ATTN_OF_TARGET(few_rows_floats)(product, w);
 }
 

@@ -32,13 +32,14 @@ void pack_lines(const PanelRows<double>& lines, double* panels) noexcept;
 /// group, and computed one after the other down the rows.
 constexpr std::size_t product_group = 192;
 
-/// Columns of a group for rows of x of that width: whole panels, so many that their packed W stays
-/// in the second-level cache.
-std::size_t product_group_floats(std::size_t width) noexcept;
-std::size_t product_group_doubles(std::size_t width) noexcept;
+/// Columns of a group for so many rows of x of that width: whole panels, so many that their packed W
+/// stays in the second-level cache.
+std::size_t product_group_floats(std::size_t width, std::size_t rows) noexcept;
+std::size_t product_group_doubles(std::size_t width, std::size_t rows) noexcept;
 template <class T>
-std::size_t product_group_of(std::size_t width) noexcept {
-  return sizeof(T) == sizeof(float) ? product_group_floats(width) : product_group_doubles(width);
+std::size_t product_group_of(std::size_t width, std::size_t rows) noexcept {
+  return sizeof(T) == sizeof(float) ? product_group_floats(width, rows)
+                                    : product_group_doubles(width, rows);
 }
 
 /// y = x Wᵀ + b: y [rows, columns], x [rows, width], W [columns, width] as its panels one after the
@@ -60,10 +61,24 @@ void multiply_rows(const RowProduct<double>& product) noexcept;
 /// Largest number of rows of x for which packing W takes longer than the products.
 constexpr std::size_t few_product_rows = 3;
 
-/// Types of the numbers of W that products read where they are stored.
-enum class StoredNumber : std::uint8_t { float32, float64, bfloat16, float16 };
+/// Types of the numbers of W that products read where they are stored: numbers, then blocks of a few
+/// bits with a common scale (llama.cpp's ggml).
+enum class StoredNumber : std::uint8_t {
+  float32,
+  float64,
+  bfloat16,
+  float16,
+  q4_0,
+  q8_0,
+  q4_k,
+  q5_k,
+  q6_k
+};
+constexpr bool in_blocks(StoredNumber type) noexcept {
+  return type >= StoredNumber::q4_0;
+}
 
-/// Bytes of a number.
+/// Bytes of a number that is not in blocks.
 constexpr std::size_t size_of(StoredNumber type) noexcept {
   return type == StoredNumber::float64 ? 8 : type == StoredNumber::float32 ? 4 : 2;
 }
@@ -83,9 +98,10 @@ struct FewRowProduct {
 };
 
 /// The product with rows of W [width], wherever they are; aligned for their type. T is float for
-/// all types but float64.
+/// all types but float64. Rows in blocks need not be aligned; multiply_few_rows() takes them too.
 void multiply_few_rows(const FewRowProduct<float>& product, const std::byte* const* w) noexcept;
 void multiply_few_rows(const FewRowProduct<double>& product, const std::byte* const* w) noexcept;
+void multiply_block_rows(const FewRowProduct<float>& product, const std::byte* const* w) noexcept;
 
 /// The product with a W whose rows are columns of lines [count] in memory, `stride` bytes apart.
 void multiply_few_columns(const FewRowProduct<float>& product, const std::byte* w,

@@ -394,8 +394,8 @@ StoredMatrix CheckpointWeights::matrix(const std::string& name, bool transposed)
     matrix = StoredMatrix(read(name), true);  // rows of [in,out] are not rows of W
   } else {
     const std::size_t columns = array.shape.back();
-    matrix = StoredMatrix(
-        MadeRows{element_count(array.shape) / columns, columns, std::move(array.make_row)});
+    matrix = StoredMatrix(MadeRows{element_count(array.shape) / columns, columns,
+                                   std::move(array.make_row), array.in_blocks});
   }
   if (kept_packing_) {
     matrix.keep_packed(kept_packing_, kept_prefix_ + name + (transposed ? " transposed" : ""));
@@ -427,6 +427,7 @@ Tensor CheckpointWeights::read_rows(const std::string& name, std::size_t first,
     rows.make_row = [make = rows.make_row, begin = first * lines](std::size_t row, float* to) {
       make(begin + row, to);
     };
+    rows.in_blocks = {};
     rows.shape[0] = count;
     return tensor_from(rows);
   }

@@ -3,7 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+
+#include "kernels/matrix_product.hpp"
 
 namespace attn {
 
@@ -40,9 +43,20 @@ struct BlockForm {
   /// Makes the numbers of `blocks` blocks that lie one after the other, bit for bit as ggml's own
   /// code does in single precision. `from` need not be aligned.
   void (*numbers)(const std::byte* from, std::size_t blocks, float* to) = nullptr;
+  /// How products of a few rows read them where they are stored; nothing = they do not.
+  std::optional<kernels::StoredNumber> in_products = {};
 };
 
 const BlockForm& form(BlockType type) noexcept;
+
+/// Rows of blocks in memory, one after the other.
+struct BlockRows {
+  const BlockForm* form = nullptr;
+  const std::byte* first = nullptr;
+  std::size_t blocks = 0;  ///< of a row
+
+  const std::byte* row(std::size_t at) const { return first + at * blocks * form->bytes; }
+};
 
 /// The values of four-bit floating-point numbers (E2M1), twice as large.
 inline constexpr std::array<std::int8_t, 16> twice_e2m1{0, 1,  2,  3,  4,  6,  8,  12,

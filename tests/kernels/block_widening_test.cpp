@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/every_target.hpp"
+#include "kernels/matrix_product.hpp"
 #include "kernels/row_functions.hpp"
 #include "tensor/block_numbers.hpp"
 #include "tensor/half_number.hpp"
@@ -129,6 +130,19 @@ std::vector<std::uint8_t> random_blocks(std::size_t blocks, std::size_t bytes,
   return all;
 }
 
+// Where the scales of float16 are in a block.
+std::vector<std::size_t> scales_of(attn::BlockType type) {
+  switch (type) {
+    case attn::BlockType::q4_k:
+    case attn::BlockType::q5_k:
+      return {0, 2};
+    case attn::BlockType::q6_k:
+      return {208};
+    default:
+      return {0};
+  }
+}
+
 }  // namespace
 
 TEST_CASE("blocks of a few bits become the floats of their definition, bit for bit") {
@@ -136,18 +150,17 @@ TEST_CASE("blocks of a few bits become the floats of their definition, bit for b
   struct Format {
     BlockType type;
     void (*numbers)(Bytes block, float* to);
-    std::vector<std::size_t> scales;  ///< where they are in a block
   };
-  const std::vector<Format> formats{{BlockType::q4_0, q4_0, {0}},
-                                    {BlockType::q8_0, q8_0, {0}},
-                                    {BlockType::q4_k, q4_k, {0, 2}},
-                                    {BlockType::q5_k, q5_k, {0, 2}},
-                                    {BlockType::q6_k, q6_k, {208}}};
+  const std::vector<Format> formats{{BlockType::q4_0, q4_0},
+                                    {BlockType::q8_0, q8_0},
+                                    {BlockType::q4_k, q4_k},
+                                    {BlockType::q5_k, q5_k},
+                                    {BlockType::q6_k, q6_k}};
   for (const Format& format : formats) {
     const attn::BlockForm& form = attn::form(format.type);
     CAPTURE(std::string(form.name));
     constexpr std::size_t blocks = 3000;
-    const auto stored = random_blocks(blocks, form.bytes, format.scales, 1);
+    const auto stored = random_blocks(blocks, form.bytes, scales_of(format.type), 1);
     std::vector<float> expected(blocks * form.elements);
     for (std::size_t i = 0; i < blocks; ++i)
       format.numbers(stored.data() + i * form.bytes, expected.data() + i * form.elements);
@@ -163,5 +176,62 @@ TEST_CASE("blocks of a few bits become the floats of their definition, bit for b
       CHECK(others == 0);
       CHECK(numbers.back() == 7.0F);
     });
+  }
+}
+
+TEST_CASE("products of a few rows with blocks are those with the floats of the blocks") {
+  for (const attn::BlockType type : {attn::BlockType::q4_0, attn::BlockType::q8_0,
+                                     attn::BlockType::q4_k, attn::BlockType::q5_k,
+                                     attn::BlockType::q6_k}) {
+    const attn::BlockForm& form = attn::form(type);
+    CAPTURE(std::string(form.name));
+    REQUIRE(form.in_products);
+    for (const std::size_t blocks : {1, 2, 3, 7}) {
+      // A row begins at an odd place. Scales of float16 are made normal, about 0.02.
+      constexpr std::size_t count = 5, gap = 3;
+      const std::size_t width = blocks * form.elements, bytes = blocks * form.bytes + gap;
+      std::mt19937 random(7);
+      std::vector<std::byte> stored(count * bytes + 1);
+      for (std::byte& byte : stored) byte = static_cast<std::byte>(random());
+      std::vector<const std::byte*> rows;
+      std::vector<float> numbers(count * width);
+      for (std::size_t j = 0; j < count; ++j) {
+        std::byte* const row = stored.data() + j * bytes + 1;
+        for (std::size_t i = 0; i < blocks; ++i) {
+          for (const std::size_t at : scales_of(type)) {
+            row[i * form.bytes + at + 1] = std::byte{0x25};
+          }
+        }
+        form.numbers(row, blocks, numbers.data() + j * width);
+        rows.push_back(row);
+      }
+      for (const std::size_t x_rows : {1, 2, 3}) {
+        std::normal_distribution<float> normal;
+        std::vector<float> x(x_rows * width), bias(count);
+        for (float& number : x) number = normal(random);
+        for (float& number : bias) number = normal(random);
+        attn::testing::on_every_target([&] {
+          std::vector<float> y(x_rows * (count + 1), 7.0F);
+          attn::kernels::multiply_few_rows(
+              attn::kernels::FewRowProduct<float>{x.data(), x_rows, width, *form.in_products, count,
+                                                  bias.data(), y.data(), count + 1},
+              rows.data());
+          for (std::size_t r = 0; r < x_rows; ++r) {
+            for (std::size_t j = 0; j < count; ++j) {
+              double sum = bias[j], size = std::abs(bias[j]);
+              for (std::size_t k = 0; k < width; ++k) {
+                const double term = static_cast<double>(x[r * width + k]) * numbers[j * width + k];
+                sum += term;
+                size += std::abs(term);
+              }
+              // Each of at most `width` products and sums rounds by 2⁻²⁴ of the terms' size at most.
+              const double bound = static_cast<double>(width + 1) * 0x1p-24 * size;
+              CHECK(std::abs(y[r * (count + 1) + j] - sum) <= bound);
+            }
+            CHECK(y[r * (count + 1) + count] == 7.0F);
+          }
+        });
+      }
+    }
   }
 }
