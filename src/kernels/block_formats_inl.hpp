@@ -72,35 +72,43 @@ HWY_INLINE void scale_bytes(const Byte* bytes, float scale, float* to) {
   }
 }
 
-// Each format hands on the vectors of a block's numbers, put(first, numbers), in an order in which
-// numbers that are `lanes` · 4 apart follow each other.
+// Each format reads the scales of a block, and hands on the vectors of its numbers, put(first,
+// numbers), in an order in which numbers that are `lanes` · 4 apart follow each other. Scales of
+// several blocks are read before their numbers, which would wait for them.
+
+// The scale of a block's first two bytes.
+struct BlockScale {
+  float scale;
+
+  HWY_INLINE void read(Bytes block) { scale = half_at(block); }
+};
 
 struct Q4_0 {
   static constexpr std::size_t elements = 32, bytes = 18;
+  using Scales = BlockScale;
   template <class Put>
-  static HWY_INLINE void numbers(Bytes block, const Put& put) {
-    const float scale = half_at(block);
+  static HWY_INLINE void numbers(Bytes block, const Scales& of, const Put& put) {
     const auto middle = hn::Set(Whole(), 8);
 #pragma GCC unroll 16
     for (std::size_t j = 0; j < 16; j += lanes) {
       const auto both = bytes_at(block + 2 + j);
-      put(j, number(hn::Sub(low(both), middle), scale));
-      put(j + 16, number(hn::Sub(high(both), middle), scale));
+      put(j, number(hn::Sub(low(both), middle), of.scale));
+      put(j + 16, number(hn::Sub(high(both), middle), of.scale));
     }
   }
 };
 
 struct Q8_0 {
   static constexpr std::size_t elements = 32, bytes = 34;
+  using Scales = BlockScale;
   template <class Put>
-  static HWY_INLINE void numbers(Bytes block, const Put& put) {
+  static HWY_INLINE void numbers(Bytes block, const Scales& of, const Put& put) {
     const Whole d;
     const hn::Rebind<std::int8_t, Whole> stored;
-    const float scale = half_at(block);
     const auto* const own = reinterpret_cast<const std::int8_t*>(block + 2);
 #pragma GCC unroll 32
     for (std::size_t j = 0; j < 32; j += lanes) {
-      put(j, number(hn::PromoteTo(d, hn::LoadU(stored, own + j)), scale));
+      put(j, number(hn::PromoteTo(d, hn::LoadU(stored, own + j)), of.scale));
     }
   }
 };
@@ -109,7 +117,7 @@ struct Q8_0 {
 struct GroupScales {
   float scale[8], least[8];
 
-  HWY_INLINE explicit GroupScales(Bytes block) {
+  HWY_INLINE void read(Bytes block) {
     std::uint32_t words[3], own[2], leasts[2];
     std::memcpy(words, block + 4, sizeof words);
     own[0] = words[0] & 0x3F3F3F3F;
@@ -123,9 +131,9 @@ struct GroupScales {
 
 struct Q4_K {
   static constexpr std::size_t elements = 256, bytes = 144;
+  using Scales = GroupScales;
   template <class Put>
-  static HWY_INLINE void numbers(Bytes block, const Put& put) {
-    const GroupScales of(block);
+  static HWY_INLINE void numbers(Bytes block, const Scales& of, const Put& put) {
     for (std::size_t group = 0; group < 8; group += 2) {
       const Bytes own = block + 16 + 16 * group;
 #pragma GCC unroll 32
@@ -140,9 +148,9 @@ struct Q4_K {
 
 struct Q5_K {
   static constexpr std::size_t elements = 256, bytes = 176;
+  using Scales = GroupScales;
   template <class Put>
-  static HWY_INLINE void numbers(Bytes block, const Put& put) {
-    const GroupScales of(block);
+  static HWY_INLINE void numbers(Bytes block, const Scales& of, const Put& put) {
     const auto fifth = hn::Set(Whole(), 16);
 #pragma GCC unroll 32
     for (std::size_t l = 0; l < 32; l += lanes) {
@@ -163,11 +171,16 @@ struct Q5_K {
 
 struct Q6_K {
   static constexpr std::size_t elements = 256, bytes = 210;
-  template <class Put>
-  static HWY_INLINE void numbers(Bytes block, const Put& put) {
-    const auto middle = hn::Set(Whole(), 32), two = hn::Set(Whole(), 0x30);
+  struct Scales {
     float scale[16];
-    scale_bytes<16>(reinterpret_cast<const std::int8_t*>(block + 192), half_at(block + 208), scale);
+
+    HWY_INLINE void read(Bytes block) {
+      scale_bytes<16>(reinterpret_cast<const std::int8_t*>(block + 192), half_at(block + 208), scale);
+    }
+  };
+  template <class Put>
+  static HWY_INLINE void numbers(Bytes block, const Scales& scales, const Put& put) {
+    const auto middle = hn::Set(Whole(), 32), two = hn::Set(Whole(), 0x30);
     // Two halves of 128 numbers: 64 bytes hold their low bits, 32 the high bits, in four runs of 32.
     for (std::size_t half = 0; half < 2; ++half) {
 #pragma GCC unroll 32
@@ -175,7 +188,7 @@ struct Q6_K {
         const auto first = bytes_at(block + 64 * half + l),
                    next = bytes_at(block + 64 * half + 32 + l);
         const auto highs = bytes_at(block + 128 + 32 * half + l);
-        const float* const of = scale + 8 * half + l / 16;
+        const float* const of = scales.scale + 8 * half + l / 16;
         const std::size_t own = 128 * half + l;
         const auto whole = [&](auto lows, auto bits) {
           return hn::Sub(hn::Or(lows, hn::And(bits, two)), middle);
@@ -189,12 +202,26 @@ struct Q6_K {
   }
 };
 
-// Rows of weights are read a few at a time, with other work between, so that the processor does not
-// foresee the next blocks.
-template <class Format>
-HWY_INLINE void fetch_ahead(Bytes block) {
-  constexpr std::size_t ahead = 2048, line = 64;
-  for (std::size_t at = 0; at < Format::bytes; at += line) hwy::Prefetch(block + ahead + at);
+// Hands on the numbers of blocks that lie one after the other.
+template <class Format, class Put>
+HWY_INLINE void for_numbers(Bytes block, std::size_t blocks, const Put& put) {
+  // Rows of weights are read a few at a time, with other work between, so that the processor does
+  // not foresee the next blocks.
+  constexpr std::size_t ahead = 2048, line = 64, at_once = 8;
+  typename Format::Scales scales[at_once];
+  for (std::size_t first = 0; first < blocks; first += at_once) {
+    const std::size_t count = blocks - first < at_once ? blocks - first : at_once;
+    for (std::size_t i = 0; i < count; ++i) scales[i].read(block + i * Format::bytes);
+    for (std::size_t i = 0; i < count; ++i, block += Format::bytes) {
+      for (std::size_t at = 0; at < Format::bytes; at += line) {
+        hwy::Prefetch(block + ahead + at);
+      }
+      const std::size_t from = (first + i) * Format::elements;
+      Format::numbers(block, scales[i], [&](std::size_t at, hn::Vec<Numbers> numbers) HWY_ATTR {
+        put(from, at, numbers);
+      });
+    }
+  }
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE

@@ -15,13 +15,10 @@ namespace attn::kernels::HWY_NAMESPACE {
 
 template <class Format>
 void widen(const std::byte* from, std::size_t blocks, float* HWY_RESTRICT to) {
-  auto block = reinterpret_cast<Bytes>(from);
-  for (std::size_t i = 0; i < blocks; ++i, block += Format::bytes, to += Format::elements) {
-    fetch_ahead<Format>(block);
-    Format::numbers(block, [&](std::size_t first, hn::Vec<Numbers> numbers) {
-      hn::StoreU(numbers, Numbers(), to + first);
-    });
-  }
+  for_numbers<Format>(reinterpret_cast<Bytes>(from), blocks,
+                      [&](std::size_t block, std::size_t at, hn::Vec<Numbers> numbers) HWY_ATTR {
+                        hn::StoreU(numbers, Numbers(), to + block + at);
+                      });
 }
 
 void q4_0_blocks(const std::byte* from, std::size_t blocks, float* to) {
