@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -85,11 +88,12 @@ FigureFile figure_of(const JsonValue& root) {
   return figure;
 }
 
-// Options of a panel with those of the whole figure. It has no title unless one is given.
+// Options of a panel with those of the whole figure, whose title is that of panels without one.
 FigureOptions on_sheet(const FigureOptions& own, const FigureOptions& sheet, plot::Panel& panel) {
   FigureOptions all = sheet;
   all.style = own.style;
   all.title = own.title.value_or("");
+  if (all.title->empty()) all.title = sheet.title.value_or("");
   all.xlabel = own.xlabel;
   all.ylabel = own.ylabel;
   all.ticks = own.ticks;
@@ -139,6 +143,20 @@ FigureFile read_figure_file(const std::filesystem::path& path, const FileAccess&
   }
 }
 
+// A title for panels that have none in a row of which others have one, so that their maps begin at
+// one height and are of one size.
+std::optional<std::string> empty_title(const std::vector<DrawnPanel>& row) {
+  std::ptrdiff_t lines = 0;
+  for (const DrawnPanel& panel : row) {
+    const std::string& title = panel.drawing.options.figure.title.value_or("");
+    if (!title.empty()) lines = std::max(lines, 1 + std::ranges::count(title, '\n'));
+  }
+  if (lines == 0) return std::nullopt;
+  std::string title = "\u00A0";
+  while (--lines > 0) title += "\n\u00A0";
+  return title;
+}
+
 Picture draw_panels(const Drawing& drawing) {
   if (drawing.panels->rows.empty() || drawing.panels->rows[0].empty()) {
     throw input_error(translated("there are no panels"), "PlotRequest::panels",
@@ -149,11 +167,15 @@ Picture draw_panels(const Drawing& drawing) {
   char letter = 'a';
   for (const std::vector<DrawnPanel>& row : drawing.panels->rows) {
     sheet.rows.emplace_back();
+    const std::optional<std::string> untitled = empty_title(row);
     for (const DrawnPanel& panel : row) {
       sheet.rows.back().push_back(
           {drawing.panels->letters ? std::string(1, letter++) : std::string(), panel.share,
-           [&panel, &drawing](plot::Panel& place, const std::optional<plot::Interval>& colours) {
-             return draw_panel(panel, drawing.options.figure, place, colours);
+           [&panel, &drawing, untitled](plot::Panel& place,
+                                        const std::optional<plot::Interval>& colours) {
+             FigureOptions options = drawing.options.figure;
+             options.title = untitled;
+             return draw_panel(panel, options, place, colours);
            }});
     }
   }

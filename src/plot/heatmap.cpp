@@ -65,7 +65,10 @@ std::pair<double, double> default_size(const Matrix& matrix, const MapTicks& tic
                                        const FigureOptions& options) {
   if (options.style == PlotStyle::matplotlib) return usual_size;
   // A map whose height is not asked for is as wide as its figure lets it.
-  if (follows_content(options)) return {1, highest_of_width};
+  if (follows_content(options)) {
+    if (options.panel != nullptr) options.panel->follows_content = true;
+    return {1, highest_of_width};
+  }
   const double aspect = aspect_of(matrix.rows(), matrix.columns());
   const std::size_t down = longest(ticks.query), across = longest(ticks.key);
   const auto named = [](std::size_t letters, std::size_t cells) {

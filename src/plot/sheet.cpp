@@ -160,10 +160,27 @@ class SheetFigure {
     double sum = 0;
     for (const double height : heights) sum += height;
     const double factor = asked_height_ > all ? (asked_height_ - all) / sum : 1;
+    const std::vector<std::vector<Panel>> free = rows_;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      for (Panel& panel : rows_[r]) panel.size.second = factor * heights[r];
+      for (Panel& panel : rows_[r]) {
+        if (factor == 1 && panel.follows_content) continue;
+        panel.size.second = factor * heights[r];
+      }
     }
     each_panel();
+    // A height that would cost a panel its names or its letters' size is not kept.
+    bool any = false;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+        Panel& panel = rows_[r][i];
+        const bool worse =
+            panel.left_out > free[r][i].left_out || panel.fitted_scale < free[r][i].fitted_scale;
+        if (!worse) continue;
+        panel.size.second = 0;
+        any = true;
+      }
+    }
+    if (any) each_panel();
   }
 
   // Inches.

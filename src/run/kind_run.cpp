@@ -442,7 +442,7 @@ void KindRun::take(AttentionMap map, std::size_t at) {
   if (chooses_heads_ && drawn.map.numbers && drawn.map.numbers.rank() == 4 &&
       options_.sample < drawn.map.numbers.shape()[0]) {
     reported.head = telling_head(drawn.map.numbers, drawn.map.allowed, options_.sample,
-                                 attention.name.is_self());
+                                 attention.name.is_self(), options_.document.threads);
   }
   if (at == 0) report_.head = reported.head;
   if (drawn.map.numbers) report(at, reported);

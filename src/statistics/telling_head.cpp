@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "statistics/head_values.hpp"
+#include "support/parallel_for.hpp"
 #include "tensor/elements.hpp"
 
 namespace attn {
@@ -64,7 +65,7 @@ double told_by(const LookedAt& map, std::size_t queries, bool same_positions) {
 }  // namespace
 
 std::size_t telling_head(const Tensor& weights, const Tensor& allowed, std::size_t sample,
-                         bool same_positions) {
+                         bool same_positions, std::size_t threads) {
   constexpr std::size_t most_rows = 32;
   const Shape& shape = weights.shape();
   const std::size_t heads = shape[1], queries = shape[2], keys = shape[3];
@@ -72,7 +73,6 @@ std::size_t telling_head(const Tensor& weights, const Tensor& allowed, std::size
   map.keys = keys;
   const std::size_t count = std::min(queries, most_rows);
   for (std::size_t row = 0; row < count; ++row) map.queries.push_back(row * queries / count);
-  map.weights.resize(count * keys);
   map.seen.assign(count * keys, 1);
   if (allowed) {
     const auto seen = allowed.values<std::uint8_t>();
@@ -82,19 +82,24 @@ std::size_t telling_head(const Tensor& weights, const Tensor& allowed, std::size
                         map.seen.begin() + static_cast<std::ptrdiff_t>(row * keys));
     }
   }
-  std::size_t best = 0;
-  double most = 0;
-  for (std::size_t head = 0; head < heads; ++head) {
+  std::vector<double> told(heads);
+  parallel_for(heads, threads, [&](std::size_t head) {
+    LookedAt own = map;
+    own.weights.resize(count * keys);
     with_floats(weights, [&](const auto numbers) {
       const std::size_t first = (sample * heads + head) * queries;
       for (std::size_t row = 0; row < count; ++row) {
         std::ranges::copy(numbers.subspan((first + map.queries[row]) * keys, keys),
-                          map.weights.begin() + static_cast<std::ptrdiff_t>(row * keys));
+                          own.weights.begin() + static_cast<std::ptrdiff_t>(row * keys));
       }
     });
-    const double told = told_by(map, queries, same_positions);
-    if (!(told > most)) continue;
-    most = told;
+    told[head] = told_by(own, queries, same_positions);
+  });
+  std::size_t best = 0;
+  double most = 0;
+  for (std::size_t head = 0; head < heads; ++head) {
+    if (!(told[head] > most)) continue;
+    most = told[head];
     best = head;
   }
   return best;

@@ -1,4 +1,5 @@
 #include <regex>
+#include <set>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -16,6 +17,18 @@ std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
     ++found;
+  return found;
+}
+
+// What the first group of a pattern holds wherever it is found, without matches that hold a word.
+std::set<std::string> all_of(const std::string& text, const std::string& pattern,
+                             const std::string& without = "\n") {
+  std::set<std::string> found;
+  const std::regex wanted(pattern);
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), wanted);
+       at != std::sregex_iterator(); ++at) {
+    if ((*at)[0].str().find(without) == std::string::npos) found.insert((*at)[1]);
+  }
   return found;
 }
 
@@ -45,18 +58,36 @@ TEST_CASE("plot figure draws panels of several kinds, with letters, as wide as a
     CHECK(std::regex_search(svg, std::regex("font-weight=\"bold\"[^>]*>" + letter + "</text>")));
   CHECK(count(svg, "font-weight=\"bold\"") == 3);
   CHECK(svg.find(">Above a line<") != std::string::npos);
-  // One size of letters for all names of tokens.
-  std::string size;
-  const std::regex name("font-size=\"([0-9.]+)\"[^>]*>[abc]</text>");
-  for (auto at = std::sregex_iterator(svg.begin(), svg.end(), name); at != std::sregex_iterator();
-       ++at) {
-    if ((*at)[0].str().find("bold") == std::string::npos) size = (*at)[1];
-  }
-  CHECK(!size.empty());
+  // One size of letters for all names of tokens; arcs have theirs a fifth larger.
+  CHECK(all_of(svg, "font-size=\"([0-9.]+)\"[^>]*>[abc]</text>", "bold") ==
+        std::set<std::string>{"5.8", "6.96"});
   attn_cli({"plot", "figure", "in/f.json", "--out", "f.png", "--dpi", "100"}, folder.path());
   CHECK(png_header(read_text(folder / "f.png")).width == 720);
   attn_cli({"plot", "figure", "in/f.json", "--out", "f.pdf"}, folder.path());
   CHECK(read_text(folder / "f.pdf").starts_with("%PDF"));
+}
+
+TEST_CASE("panels of a row are alike though one of them alone has a title") {
+  const TemporaryFolder folder;
+  // 13 queries and keys, so that names need their room.
+  std::string rows, names;
+  for (int i = 0; i < 13; ++i) {
+    std::string row;
+    for (int j = 0; j < 13; ++j) row += (j == 0 ? "" : ",") + std::to_string((i * 5 + j * 3) % 7);
+    rows += (i == 0 ? "[" : ",[") + row + "]";
+    names += (i == 0 ? "" : ",") + ("\"token" + std::to_string(i) + "\"");
+  }
+  folder.write("w.json", R"({"values": [)" + rows + R"(], "labels": [)" + names + "]}");
+  const std::string panel = R"({"plot": "heatmap", "file": "w.json", "axes": "query,key")";
+  folder.write("f.json", R"({"rows": [[)" + panel + "}, " + panel + R"(, "title": "Named"}], [)" +
+                             panel + "}]]}");
+  CHECK(attn_cli({"plot", "figure", "f.json", "--out", "f.svg"}, folder.path()).exit_code == 0);
+  const std::string svg = read_text(folder / "f.svg");
+  CHECK(count(svg, ">Query<") == 3);
+  CHECK(count(svg, ">Key<") == 3);
+  CHECK(count(svg, ">token3<") == 6);
+  CHECK(all_of(svg, "font-size=\"([0-9.]+)\"[^>]*>token[0-9]+</text>").size() == 1);
+  CHECK(all_of(svg, "y=\"([0-9.]+)\" [^>]*>Key</text>").size() == 2);
 }
 
 TEST_CASE("panels share one scale of colours where a figure says so") {

@@ -322,6 +322,7 @@ void Figure::fit(std::span<const Part> order, const std::function<bool(const Sho
   const double asked = font_scale();
   const auto fits_at = [&](double scale, std::size_t left_out) {
     typesetter_.set_font_scale(scale);
+    if (panel_ != nullptr) panel_->left_out = left_out;
     return fits({order, left_out});
   };
   const double readable = std::min(asked, readable_scale * seen_from_);

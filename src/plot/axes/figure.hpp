@@ -42,6 +42,8 @@ struct Panel {
   // What the figure took.
   double width = 0, height = 0;     ///< pixels, without a margin
   double fitted_scale = 1;          ///< of its letters
+  std::size_t left_out = 0;         ///< parts that its map left no room for
+  bool follows_content = false;     ///< whether only its width matters: more height stays empty
   std::optional<Interval> colours;  ///< of its bars
 };
 
