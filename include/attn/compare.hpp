@@ -97,6 +97,13 @@ struct TensorComparison {
     std::vector<std::size_t> places;
   };
 
+  /// The order in which the positions of `a` along an axis agree with those of `b`.
+  struct Moved {
+    std::string axis;  ///< as in Confined
+    std::size_t number = 0;
+    std::vector<std::size_t> places;
+  };
+
   std::string name;  ///< empty for two arrays without one in files of different names
   Outcome outcome = Outcome::within;
   bool exact = false;  ///< integers or booleans in both, and no tolerance given
@@ -109,6 +116,7 @@ struct TensorComparison {
   std::size_t elements = 0, beyond = 0;  ///< all of them, and those beyond the tolerance
   std::optional<Element> first_beyond;   ///< in row-major order
   std::vector<Confined> confined;        ///< of several elements out of tolerance
+  std::optional<Moved> moved;            ///< heads, samples… in another order
   std::optional<Shape> agreeing_order;   ///< of the axes of a, by which it agrees with b
   bool agrees_joined =
       false;  ///< whether it agrees with b as soon as the heads of either are joined

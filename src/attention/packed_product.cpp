@@ -301,9 +301,10 @@ struct ColumnShares {
       fewest = std::min(fewest, own);
     }
     workers = std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
-    columns = panel * std::clamp<std::size_t>(
-                          std::min(panels / (2 * workers), (fewest + workers - 1) / workers), 1,
-                          std::max<std::size_t>(1, way.group_columns(in_lines ? SIZE_MAX : rows) / panel));
+    columns = panel *
+              std::clamp<std::size_t>(
+                  std::min(panels / (2 * workers), (fewest + workers - 1) / workers), 1,
+                  std::max<std::size_t>(1, way.group_columns(in_lines ? SIZE_MAX : rows) / panel));
   }
   std::size_t groups(std::size_t count) const { return (count + columns - 1) / columns; }
 };

@@ -97,6 +97,11 @@ std::vector<TensorComparison::Confined> confined_differences(const Tensor& a, co
 /// Another order of the axes of `a` by which it agrees with `b`, if there is one.
 std::optional<Shape> agreeing_order(const Tensor& a, const Tensor& b, Tolerances allowed);
 
+/// Another order of the positions along an axis of `a` by which it agrees with `b`, without the name
+/// of the axis. Axes that would take too long to try are left out.
+std::optional<TensorComparison::Moved> moved_places(const Tensor& a, const Tensor& b,
+                                                    Tolerances allowed);
+
 /// Whether one of them has heads, [B,H,L,D] or [H,L,D], and the other the same elements with these
 /// joined, [B,L,H·D] or [L,H·D].
 bool agree_joined(const Tensor& a, const Tensor& b, Tolerances allowed);

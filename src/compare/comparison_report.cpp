@@ -263,6 +263,28 @@ std::string factor_text(double factor) {
       "the first one is {1} times the second: look for a scale that one of them lacks", digits);
 }
 
+// "with its heads in the order [1,0,3,2] the first one agrees".
+std::string moved_text(const TensorComparison::Moved& moved) {
+  static constexpr std::pair<std::string_view, std::string_view> of_axes[]{
+      {"layer", to_translate("with its layers in the order {1} the first one agrees")},
+      {"sample", to_translate("with its samples in the order {1} the first one agrees")},
+      {"head", to_translate("with its heads in the order {1} the first one agrees")},
+      {"query", to_translate("with its queries in the order {1} the first one agrees")},
+      {"key", to_translate("with its keys in the order {1} the first one agrees")},
+      {"component", to_translate("with its components in the order {1} the first one agrees")}};
+  constexpr std::size_t most_places = 16;
+  const std::vector<std::size_t>& places = moved.places;
+  const bool whole = places.size() <= most_places;
+  std::string order =
+      text(Shape(places.begin(), whole ? places.end() : places.begin() + most_places));
+  if (!whole) order.replace(order.size() - 1, 1, ",…]");
+  for (const auto& [axis, words] : of_axes) {
+    if (axis == moved.axis) return translated(words, order);
+  }
+  return translated("with the places along its axis {1} in the order {2} the first one agrees",
+                    moved.number, order);
+}
+
 // Possible causes of the difference, and what to write then; a line each.
 std::vector<std::string> causes_of(const TensorComparison& tensor) {
   std::vector<std::string> lines;
@@ -273,6 +295,7 @@ std::vector<std::string> causes_of(const TensorComparison& tensor) {
     }
     lines.push_back(translated("only in {1}", all));
   }
+  if (tensor.moved) lines.push_back(moved_text(*tensor.moved));
   if (tensor.agreeing_order) {
     const std::string layout = layout_of(*tensor.agreeing_order, tensor.name);
     lines.push_back(translated("with its axes in the order {1} the first one agrees",
@@ -330,6 +353,12 @@ Fact facts_of(const TensorComparison::Confined& confined) {
                  {"places", Shape(confined.places.begin(), confined.places.end())}});
 }
 
+Fact facts_of(const TensorComparison::Moved& moved) {
+  return object({{"axis", unless_empty(moved.axis)},
+                 {"number", moved.number},
+                 {"places", Shape(moved.places.begin(), moved.places.end())}});
+}
+
 Fact facts_of(const TensorComparison& tensor) {
   const bool compared = is_compared(tensor);
   const bool in_part = tensor.a.shape != tensor.compared || tensor.b.shape != tensor.compared;
@@ -357,6 +386,7 @@ Fact facts_of(const TensorComparison& tensor) {
         only_if(!tensor.confined.empty(),
                 list_of(tensor.confined,
                         [](const TensorComparison::Confined& one) { return facts_of(one); }))},
+       {"moved", tensor.moved ? facts_of(*tensor.moved) : Fact::absent()},
        {"agreeing_order", only_if(tensor.agreeing_order.has_value(), tensor.agreeing_order)},
        {"agrees_joined", only_if(tensor.agrees_joined, true)},
        {"layout", unless_empty(tensor.layout_of_a)},

@@ -125,11 +125,14 @@ void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& 
   comparison.agreeing_type = agreeing_type(a, b, request, comparison);
   if (comparison.beyond == 1) return;  // whose place is told
   comparison.confined = confined_differences(a, b, allowed);
+  comparison.moved = moved_places(a, b, allowed);
   const std::vector<std::string_view> axes =
       axis_names(comparison.name, a.rank(), request.maps.axes);
-  for (TensorComparison::Confined& one : comparison.confined) {
-    if (one.number < axes.size()) one.axis = axes[one.number];
-  }
+  const auto set_name = [&](auto& of) {
+    if (of.number < axes.size()) of.axis = axes[of.number];
+  };
+  for (TensorComparison::Confined& one : comparison.confined) set_name(one);
+  if (comparison.moved) set_name(*comparison.moved);
 }
 
 }  // namespace attn

@@ -1,4 +1,5 @@
-// Numbers stored in blocks of a few bits with a common scale, as vectors. Compiled once for each CPU target.
+// Numbers stored in blocks of a few bits with a common scale, as vectors. Compiled once for each
+// CPU target.
 
 #include <cstddef>
 #include <cstdint>
@@ -159,7 +160,8 @@ struct Q5_K {
       for (std::size_t group = 0; group < 8; group += 2) {
         const auto both = bytes_at(block + 48 + 16 * group + l);
         const std::size_t first = 32 * group + l;
-        put(first, number(hn::Or(low(both), hn::And(bits, fifth)), of.scale[group], of.least[group]));
+        put(first,
+            number(hn::Or(low(both), hn::And(bits, fifth)), of.scale[group], of.least[group]));
         bits = hn::ShiftRight<1>(bits);
         put(first + 32, number(hn::Or(high(both), hn::And(bits, fifth)), of.scale[group + 1],
                                of.least[group + 1]));
@@ -175,13 +177,15 @@ struct Q6_K {
     float scale[16];
 
     HWY_INLINE void read(Bytes block) {
-      scale_bytes<16>(reinterpret_cast<const std::int8_t*>(block + 192), half_at(block + 208), scale);
+      scale_bytes<16>(reinterpret_cast<const std::int8_t*>(block + 192), half_at(block + 208),
+                      scale);
     }
   };
   template <class Put>
   static HWY_INLINE void numbers(Bytes block, const Scales& scales, const Put& put) {
     const auto middle = hn::Set(Whole(), 32), two = hn::Set(Whole(), 0x30);
-    // Two halves of 128 numbers: 64 bytes hold their low bits, 32 the high bits, in four runs of 32.
+    // Two halves of 128 numbers: 64 bytes hold their low bits, 32 the high bits, in four runs
+    // of 32.
     for (std::size_t half = 0; half < 2; ++half) {
 #pragma GCC unroll 32
       for (std::size_t l = 0; l < 32; l += lanes) {

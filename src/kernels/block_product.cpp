@@ -24,15 +24,15 @@ HWY_INLINE void multiply_row(const FewRowProduct<float>& product, Bytes block, f
   for (auto& row : chain) {
     for (auto& sum : row) sum = hn::Zero(d);
   }
-  for_numbers<Format>(
-      block, product.width / Format::elements,
-      [&](std::size_t first, std::size_t at, hn::Vec<Numbers> numbers) HWY_ATTR {
+  for_numbers<Format>(block, product.width / Format::elements,
+                      [&](std::size_t first, std::size_t at, hn::Vec<Numbers> numbers) HWY_ATTR {
 #pragma GCC unroll 3
-        for (std::size_t r = 0; r < rows; ++r) {
-          auto& sum = chain[r][at / lanes % chains];
-          sum = hn::MulAdd(hn::LoadU(d, product.x + r * product.width + first + at), numbers, sum);
-        }
-      });
+                        for (std::size_t r = 0; r < rows; ++r) {
+                          auto& sum = chain[r][at / lanes % chains];
+                          sum = hn::MulAdd(hn::LoadU(d, product.x + r * product.width + first + at),
+                                           numbers, sum);
+                        }
+                      });
   for (std::size_t r = 0; r < rows; ++r) {
     sums[r] = hn::GetLane(hn::SumOfLanes(
         d, hn::Add(hn::Add(chain[r][0], chain[r][1]), hn::Add(chain[r][2], chain[r][3]))));

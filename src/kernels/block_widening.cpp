@@ -16,9 +16,8 @@ namespace attn::kernels::HWY_NAMESPACE {
 template <class Format>
 void widen(const std::byte* from, std::size_t blocks, float* HWY_RESTRICT to) {
   for_numbers<Format>(reinterpret_cast<Bytes>(from), blocks,
-                      [&](std::size_t block, std::size_t at, hn::Vec<Numbers> numbers) HWY_ATTR {
-                        hn::StoreU(numbers, Numbers(), to + block + at);
-                      });
+                      [&](std::size_t block, std::size_t at, hn::Vec<Numbers> numbers)
+                          HWY_ATTR { hn::StoreU(numbers, Numbers(), to + block + at); });
 }
 
 void q4_0_blocks(const std::byte* from, std::size_t blocks, float* to) {

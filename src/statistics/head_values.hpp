@@ -88,7 +88,7 @@ HeadValues head_values(const CountedMap& map, const MapPositions& positions,
 /// token tells much. At most 32 rows count, evenly spaced. `allowed`: seen keys [B,1 or H,Lq,Lk],
 /// or absent; `same_positions`: query i and key i are one position. The first of equal ones.
 std::size_t telling_head(const Tensor& weights, const Tensor& allowed, std::size_t sample,
-                         bool same_positions, std::size_t threads);
+                         bool same_positions, std::size_t threads = 1);
 
 /// Statistics of a matrix whose rows arrive one after the other, each once, from the first on.
 class HeadReading {

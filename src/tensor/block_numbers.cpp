@@ -427,7 +427,9 @@ void nvfp4(Bytes block, float* to) {
 
 template <void (*numbers)(Bytes block, float* to), std::size_t elements, std::size_t bytes>
 constexpr BlockForm block_form(std::string_view name) {
-  return {name, elements, bytes,
+  return {name,
+          elements,
+          bytes,
           [](const std::byte* from, std::size_t blocks, float* to) {
             for (std::size_t i = 0; i < blocks; ++i) {
               numbers(reinterpret_cast<Bytes>(from) + i * bytes, to + i * elements);
@@ -438,19 +440,29 @@ constexpr BlockForm block_form(std::string_view name) {
 
 using Stored = kernels::StoredNumber;
 
-constexpr std::array<BlockForm, 23> forms{
-    {{"Q4_0", 32, 18, kernels::widen_q4_0, Stored::q4_0},   block_form<q4_1, 32, 20>("Q4_1"),
-     block_form<q5_0, 32, 22>("Q5_0"),        block_form<q5_1, 32, 24>("Q5_1"),
-     {"Q8_0", 32, 34, kernels::widen_q8_0, Stored::q8_0},   block_form<q2_k, 256, 84>("Q2_K"),
-     block_form<q3_k, 256, 110>("Q3_K"),      {"Q4_K", 256, 144, kernels::widen_q4_k, Stored::q4_k},
-     {"Q5_K", 256, 176, kernels::widen_q5_k, Stored::q5_k}, {"Q6_K", 256, 210, kernels::widen_q6_k, Stored::q6_k},
-     block_form<iq4_nl, 32, 18>("IQ4_NL"),    block_form<iq4_xs, 256, 136>("IQ4_XS"),
-     block_form<mxfp4, 32, 17>("MXFP4"),      block_form<iq1_s, 256, 50>("IQ1_S"),
-     block_form<iq1_m, 256, 56>("IQ1_M"),     block_form<iq2_xxs, 256, 66>("IQ2_XXS"),
-     block_form<iq2_xs, 256, 74>("IQ2_XS"),   block_form<iq2_s, 256, 82>("IQ2_S"),
-     block_form<iq3_xxs, 256, 98>("IQ3_XXS"), block_form<iq3_s, 256, 110>("IQ3_S"),
-     block_form<tq1_0, 256, 54>("TQ1_0"),     block_form<tq2_0, 256, 66>("TQ2_0"),
-     block_form<nvfp4, 64, 36>("NVFP4")}};
+constexpr std::array<BlockForm, 23> forms{{{"Q4_0", 32, 18, kernels::widen_q4_0, Stored::q4_0},
+                                           block_form<q4_1, 32, 20>("Q4_1"),
+                                           block_form<q5_0, 32, 22>("Q5_0"),
+                                           block_form<q5_1, 32, 24>("Q5_1"),
+                                           {"Q8_0", 32, 34, kernels::widen_q8_0, Stored::q8_0},
+                                           block_form<q2_k, 256, 84>("Q2_K"),
+                                           block_form<q3_k, 256, 110>("Q3_K"),
+                                           {"Q4_K", 256, 144, kernels::widen_q4_k, Stored::q4_k},
+                                           {"Q5_K", 256, 176, kernels::widen_q5_k, Stored::q5_k},
+                                           {"Q6_K", 256, 210, kernels::widen_q6_k, Stored::q6_k},
+                                           block_form<iq4_nl, 32, 18>("IQ4_NL"),
+                                           block_form<iq4_xs, 256, 136>("IQ4_XS"),
+                                           block_form<mxfp4, 32, 17>("MXFP4"),
+                                           block_form<iq1_s, 256, 50>("IQ1_S"),
+                                           block_form<iq1_m, 256, 56>("IQ1_M"),
+                                           block_form<iq2_xxs, 256, 66>("IQ2_XXS"),
+                                           block_form<iq2_xs, 256, 74>("IQ2_XS"),
+                                           block_form<iq2_s, 256, 82>("IQ2_S"),
+                                           block_form<iq3_xxs, 256, 98>("IQ3_XXS"),
+                                           block_form<iq3_s, 256, 110>("IQ3_S"),
+                                           block_form<tq1_0, 256, 54>("TQ1_0"),
+                                           block_form<tq2_0, 256, 66>("TQ2_0"),
+                                           block_form<nvfp4, 64, 36>("NVFP4")}};
 static_assert(forms.size() == static_cast<std::size_t>(BlockType::nvfp4) + 1);
 
 }  // namespace

@@ -318,6 +318,30 @@ TEST_CASE("heads that are joined in one file and a factor of all elements are to
       compare(folder, {{"output", one}}, {{"output", other}}).tensors.at(0).agreeing_factor);
 }
 
+TEST_CASE("heads, samples or queries in another order are told as the cause") {
+  const TemporaryFolder folder;
+  const Tensor right = numbered();  // [B,H,L,D] = [2,4,3,2]
+  const auto with_heads = [&](const std::vector<std::size_t>& order) {
+    std::vector<double> numbers;
+    for (std::size_t b = 0; b < 2; ++b) {
+      for (const std::size_t head : order) {
+        const auto from = right.values<double>().subspan((b * 4 + head) * 6, 6);
+        numbers.insert(numbers.end(), from.begin(), from.end());
+      }
+    }
+    return Tensor(right.shape(), std::move(numbers));
+  };
+  // Heads of groups side by side, as repeat_interleave has them, where the other file repeats.
+  const Comparison groups =
+      compare(folder, {{"output", with_heads({0, 2, 1, 3})}}, {{"output", right}});
+  CHECK(attn::comparison_text(groups).find("\n    with its heads in the order [0,2,1,3] the first "
+                                           "one agrees\n") != std::string::npos);
+  CHECK(attn::comparison_json(groups).find("\"places\": [0, 2, 1, 3]") != std::string::npos);
+  const Comparison once =
+      compare(folder, {{"output", with_heads({1, 1, 2, 3})}}, {{"output", right}});
+  CHECK_FALSE(once.tensors.at(0).moved);
+}
+
 TEST_CASE("options that change nothing of what is compared are told, or refused") {
   const TemporaryFolder folder;
   const Tensor ours = numbered();

@@ -180,9 +180,9 @@ TEST_CASE("blocks of a few bits become the floats of their definition, bit for b
 }
 
 TEST_CASE("products of a few rows with blocks are those with the floats of the blocks") {
-  for (const attn::BlockType type : {attn::BlockType::q4_0, attn::BlockType::q8_0,
-                                     attn::BlockType::q4_k, attn::BlockType::q5_k,
-                                     attn::BlockType::q6_k}) {
+  for (const attn::BlockType type :
+       {attn::BlockType::q4_0, attn::BlockType::q8_0, attn::BlockType::q4_k, attn::BlockType::q5_k,
+        attn::BlockType::q6_k}) {
     const attn::BlockForm& form = attn::form(type);
     CAPTURE(std::string(form.name));
     REQUIRE(form.in_products);
@@ -224,7 +224,8 @@ TEST_CASE("products of a few rows with blocks are those with the floats of the b
                 sum += term;
                 size += std::abs(term);
               }
-              // Each of at most `width` products and sums rounds by 2⁻²⁴ of the terms' size at most.
+              // Each of at most `width` products and sums rounds by 2⁻²⁴ of the terms' size at
+              // most.
               const double bound = static_cast<double>(width + 1) * 0x1p-24 * size;
               CHECK(std::abs(y[r * (count + 1) + j] - sum) <= bound);
             }
