@@ -81,6 +81,8 @@ constexpr auto other_formats = std::to_array<Signature>({
     {"\x89PNG", to_translate("a PNG picture")},
     {"\xFF\xD8\xFF", to_translate("a JPEG picture")},
     {"GIF8", to_translate("a GIF picture")},
+    {"<svg", to_translate("an SVG picture")},
+    {"<?xml", to_translate("an SVG picture or other XML")},
     {"%PDF", to_translate("a PDF document")},
     {"\xFF\xFE", to_translate("a text in UTF-16: save it as UTF-8")},
     {"\xFE\xFF", to_translate("a text in UTF-16: save it as UTF-8")},
@@ -88,8 +90,8 @@ constexpr auto other_formats = std::to_array<Signature>({
     {"PAR1", to_translate("a Parquet file")},
     {"tensor(", to_translate("a printed tensor: save it with torch.save(tensor, \"maps.pt\")")},
     {"version https://git-lfs", to_translate("a pointer of Git LFS: run git lfs pull")},
-    {"<!DOCTYPE", to_translate("a web page: the download failed")},
-    {"<html", to_translate("a web page: the download failed")},
+    {"<!DOCTYPE", to_translate("a web page; if you wanted to download a file, give its own address")},
+    {"<html", to_translate("a web page; if you wanted to download a file, give its own address")},
 });
 
 // Guess at the format of bytes in no known format, for the help of an error.
