@@ -114,6 +114,7 @@ constexpr Report reports[] = {
     {"circuits", "data/speeches --tokens 3 --out circuits"},
     {"compare", "mask kinds/dot_product --seen-only"},
     {"compare", "mask model"},
+    {"compare", "one.json other.json"},
     {"validate", "mask.json"},
     {"validate", "wrong.json"},
     {"model", "data/speeches"},
@@ -132,6 +133,8 @@ TEST_CASE("reports in JSON have the fields that the documents about them name") 
                                "mask": {"causal": true}, "labels": ["a", "b", "c"],
                                "valid_lens": {"query": [2], "key": [2]}})");
   folder.write("wrong.json", R"({"attention": "sdpaa"})");
+  folder.write("one.json", R"({"output": [[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]]})");
+  folder.write("other.json", R"({"output": [[[[5, 6], [7, 8]], [[1, 2], [3, 4]]]]})");
   folder.write("pairs.jsonl", R"({"text": "The peace of", "patch": {"text": "The war of"}})");
   REQUIRE(shell("cp -rL \"$(\"$ATTN\" example --folder)\" data", folder.path()).exit_code == 0);
   std::map<std::string, Fields> printed;

@@ -322,10 +322,10 @@ TEST_CASE("heads, samples or queries in another order are told as the cause") {
   const TemporaryFolder folder;
   const Tensor right = numbered();  // [B,H,L,D] = [2,4,3,2]
   const auto with_heads = [&](const std::vector<std::size_t>& order) {
-    std::vector<double> numbers;
+    std::vector<float> numbers;
     for (std::size_t b = 0; b < 2; ++b) {
       for (const std::size_t head : order) {
-        const auto from = right.values<double>().subspan((b * 4 + head) * 6, 6);
+        const auto from = right.values<float>().subspan((b * 4 + head) * 6, 6);
         numbers.insert(numbers.end(), from.begin(), from.end());
       }
     }
