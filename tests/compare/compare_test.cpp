@@ -336,7 +336,7 @@ TEST_CASE("heads, samples or queries in another order are told as the cause") {
       compare(folder, {{"output", with_heads({0, 2, 1, 3})}}, {{"output", right}});
   CHECK(attn::comparison_text(groups).find("\n    with its heads in the order [0,2,1,3] the first "
                                            "one agrees\n") != std::string::npos);
-  CHECK(attn::comparison_json(groups).find("\"places\": [0, 2, 1, 3]") != std::string::npos);
+  CHECK(attn::comparison_json(groups).find("\"places\": [0,2,1,3]") != std::string::npos);
   const Comparison once =
       compare(folder, {{"output", with_heads({1, 1, 2, 3})}}, {{"output", right}});
   CHECK_FALSE(once.tensors.at(0).moved);
