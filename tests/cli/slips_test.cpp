@@ -228,6 +228,8 @@ TEST_CASE("flags in the wrong place or form get their cure") {
        "invalid value \"jet\" for --cmap\n  where: --cmap\n  help:  did you mean \"viridis\"?"},
       {{"run", "d.json", "--cmap", "Red"},
        "invalid value \"Red\" for --cmap\n  where: --cmap\n  help:  did you mean \"Reds\"?"},
+      {{"run", "d.json", "--cmap", "grayscale"},
+       "invalid value \"grayscale\" for --cmap\n  where: --cmap\n  help:  did you mean \"Greys\"?"},
       {{"run", "d.json", "--cmap", "sepia"},
        "invalid value \"sepia\" for --cmap\n  where: --cmap\n  help:  attn-cli list shows the "
        "names, such as YlOrRd, YlOrRd_r or Reds"},
