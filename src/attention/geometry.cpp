@@ -31,9 +31,14 @@ constexpr const char* score_axes = "[Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]";
 void check_axes(const Tensor& tensor, const char* name, const char* axes = sequence_axes) {
   const std::string where = std::string("/") + name;
   if (tensor.rank() < 2 || tensor.rank() > 4) {
+    const bool flat_value = tensor.rank() == 1 && where == "/value";
     throw input_error(translated("{1} has {2}{3}", described(name, tensor), tensor.rank(),
                                  tensor.rank() == 1 ? translated(" axis") : translated(" axes")),
-                      where, translated("give it 2 to 4 axes: {1}", axes));
+                      where,
+                      flat_value ? translated("give it 2 to 4 axes: {1}; one number for each key "
+                                              "is written [[1],[2],[3]]",
+                                              axes)
+                                 : translated("give it 2 to 4 axes: {1}", axes));
   }
   const Shape shape = tensor.shape();
   const auto empty = std::ranges::find(shape, 0U);

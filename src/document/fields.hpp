@@ -121,8 +121,8 @@ std::vector<std::string_view> known_keys(std::span<const Field> fields);
 
 /// Throws Error(input) for a member of an object within a document that is not known there, with a
 /// word on where it goes for a key that the document itself has.
-[[noreturn]] void refuse_member(const std::string& key, std::span<const std::string_view> known,
-                                const std::string& at);
+[[noreturn]] void refuse_member(const JsonValue& object, const std::string& key,
+                                std::span<const std::string_view> known, const std::string& at);
 /// Throws it for the first such member.
 void expect_known_members(const JsonValue& object, std::span<const std::string_view> known,
                           const std::string& place);

@@ -6,6 +6,8 @@
 #include "attn/spec.hpp"
 
 #include "document/fields.hpp"
+#include "document/keys.hpp"
+#include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 
@@ -196,7 +198,9 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"ff_dim", write_feed_forward},
     {"dim_feedforward", write_feed_forward},
     {"intermediate_size", write_feed_forward},
+    {"ffn_num_hiddens", write_feed_forward},
     {"num_layers", write_layers},
+    {"num_blks", write_layers},
     {"n_layers", write_layers},
     {"n_layer", write_layers},
     {"num_hidden_layers", write_layers},
@@ -206,6 +210,12 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"d_head", write_width},
     {"embed_size", write_width},
     {"embedding_dim", write_width},
+    {"num_hiddens", write_width},
+    {"query_size", write_width},
+    {"key_size", write_width},
+    {"value_size", write_width},
+    {"ffn_num_input", write_width},
+    {"norm_shape", write_width},
     {"softmax", write_softmax},
     {"normalize", write_softmax},
     {"d_k", write_width},
@@ -328,7 +338,13 @@ struct KeyOfKind {
 constexpr std::string_view over_keys = to_translate(
     "leave it out: the softmax goes over the keys, the last axis of \"scores\"; for "
     "another write \"scores\": {\"data\": …, \"shape\": …, \"transpose\": true}");
+constexpr std::string_view write_scores =
+    to_translate("write \"scores\", of which softmax makes weights");
 constexpr KeyOfKind keys_of_kinds[]{
+    {Kind::softmax, "X", write_scores},
+    {Kind::softmax, "input", write_scores},
+    {Kind::additive, "num_hiddens",
+     to_translate("write \"parameters\": {\"init\": \"torch\", \"hidden\": …}")},
     {Kind::softmax, "dim", over_keys},
     {Kind::softmax, "axis", over_keys},
     {Kind::transformer, "src", write_memory},
@@ -448,11 +464,28 @@ constexpr MemberOfOthers members_of_others[]{
     {"", "eye", to_translate("write the rows, such as [[1,0],[0,1]]")},
 };
 
-// The kind that the document names; none of several, or of an unknown one.
+// The kind that the document names, or seems to name; none of several.
 const KindInfo* kind_in(const JsonValue& root) {
   const JsonValue* const kind = root.find("attention");
   if (kind == nullptr || !kind->is(JsonValue::Type::string)) return nullptr;
-  return find_kind(kind->string());
+  if (const KindInfo* const known = find_kind(kind->string())) return known;
+  return find_kind(nearest_name(kind->string(), names_of_kinds()));
+}
+
+// Help that is `instead`, unless the key that it would have written is there already.
+std::string help_beside(const JsonValue& object, std::string_view instead) {
+  constexpr std::string_view start = "write \"";
+  if (instead.starts_with(start)) {
+    const std::string_view rest = instead.substr(start.size());
+    const std::string_view key = rest.substr(0, rest.find('"'));
+    const std::string_view after = rest.substr(key.size() + 1);
+    const bool alone = after.empty() || after.starts_with(',');
+    const bool others = after.find(" and \"") != std::string_view::npos;
+    // Parameters may lack the one that is given beside them.
+    if (alone && !others && key != "parameters" && object.find(key) != nullptr)
+      return translated("leave it out: {1} is there already", in_quotes(key));
+  }
+  return translated(instead);
 }
 
 // Whether the value is the name of a causal mask, such as "LowerTriangularMask".
@@ -474,18 +507,18 @@ std::string_view instead_of(std::string_view name) {
 std::string help_for_foreign_key(const JsonValue& root, std::string_view name) {
   if (const KindInfo* const kind = kind_in(root)) {
     for (const KeyOfKind& row : keys_of_kinds) {
-      if (row.kind == kind->kind && row.name == name) return translated(row.instead);
+      if (row.kind == kind->kind && row.name == name) return help_beside(root, row.instead);
     }
   }
   if (root.find("model") != nullptr) {
     for (const auto& [own, instead] : keys_of_models) {
-      if (own == name) return translated(instead);
+      if (own == name) return help_beside(root, instead);
     }
   }
   if (const std::string_view instead = instead_of(name); !instead.empty()) {
     const JsonValue* const value = root.find(name);
     const bool causal = instead == write_mask && value != nullptr && names_causal_mask(*value);
-    return translated(causal ? write_causal : instead);
+    return help_beside(root, causal ? write_causal : instead);
   }
   for (const auto& [inner, outer] : inner_keys) {
     if (inner == name)
@@ -494,11 +527,12 @@ std::string help_for_foreign_key(const JsonValue& root, std::string_view name) {
   return "";
 }
 
-std::string help_for_foreign_member(std::string_view outer, std::string_view name) {
+std::string help_for_foreign_member(const JsonValue& object, std::string_view outer,
+                                    std::string_view name) {
   for (const MemberOfOthers& row : members_of_others) {
     const bool of_mask = row.outer == "mask" && outer.ends_with("_mask");
     const bool there = row.outer.empty() || row.outer == outer || of_mask;
-    if (there && row.name == name) return translated(row.instead);
+    if (there && row.name == name) return help_beside(object, row.instead);
   }
   return "";
 }

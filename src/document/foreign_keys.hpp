@@ -13,7 +13,8 @@ std::string help_for_foreign_key(const JsonValue& root, std::string_view name);
 
 /// What to write in place of a member of other libraries in an object whose own key is `outer`;
 /// empty for any other member.
-std::string help_for_foreign_member(std::string_view outer, std::string_view name);
+std::string help_for_foreign_member(const JsonValue& object, std::string_view outer,
+                                    std::string_view name);
 
 /// What to write in place of a kind that is none here but a choice beside one; empty for any other.
 std::string help_for_foreign_kind(std::string_view name);

@@ -96,14 +96,9 @@ std::string help_for(const DocumentKey& key, Kind kind) {
 
 Kind kind_of(const std::string& name, const std::string& pointer) {
   if (const KindInfo* found = find_kind(name)) return found->kind;
-  std::vector<std::string_view> names;
-  for (const KindInfo& row : kinds()) {
-    names.push_back(row.name);
-    names.insert(names.end(), row.aliases.begin(), row.aliases.end());
-  }
   const std::string help = help_for_foreign_kind(name);
   throw input_error(translated("unknown kind of attention \"{1}\"", name), pointer,
-                    help.empty() ? suggestion(name, names) : help);
+                    help.empty() ? suggestion(name, names_of_kinds()) : help);
 }
 
 Kind read_kind(const JsonValue& value, const std::string& pointer) {
@@ -111,6 +106,15 @@ Kind read_kind(const JsonValue& value, const std::string& pointer) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> names_of_kinds() {
+  std::vector<std::string_view> names;
+  for (const KindInfo& row : kinds()) {
+    names.push_back(row.name);
+    names.insert(names.end(), row.aliases.begin(), row.aliases.end());
+  }
+  return names;
+}
 
 void check_document_keys(const JsonValue& root, Problems& problems) {
   // The configuration of a model is refused as a whole, when its kind is looked for.
@@ -135,15 +139,16 @@ void check_document_keys(const JsonValue& root, Problems& problems) {
   }
 }
 
-void refuse_member(const std::string& key, std::span<const std::string_view> known,
-                   const std::string& at) {
+void refuse_member(const JsonValue& object, const std::string& key,
+                   std::span<const std::string_view> known, const std::string& at) {
   const std::string outer = at.substr(0, at.rfind('/'));
   // "key" of a file of tensors is a tensor's name, and a mask in a mask is one of its parts.
   const bool of_file = key == "key" && std::ranges::count(known, std::string_view("name")) > 0;
   const bool within_itself = outer.ends_with('/' + key);
   // Objects of one or two members are shown whole.
   const bool elsewhere = find_key(key) != nullptr && !of_file && !within_itself && known.size() > 2;
-  const std::string foreign = help_for_foreign_member(outer.substr(outer.rfind('/') + 1), key);
+  const std::string foreign =
+      help_for_foreign_member(object, outer.substr(outer.rfind('/') + 1), key);
   throw input_error(translated("unknown key \"{1}\"", key), at,
                     !foreign.empty() ? foreign
                     : elsewhere
@@ -168,7 +173,7 @@ void expect_known_members(const JsonValue& object, std::span<const std::string_v
                         translated("write the tokens as a list, in the order of their ids; {1}",
                                    suggestion("", known)));
     }
-    refuse_member(member.key, known, at);
+    refuse_member(object, member.key, known, at);
   }
 }
 

@@ -95,6 +95,18 @@ constexpr auto activations = std::to_array<Named<GatedActivation>>({
 constexpr auto norm_places =
     std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});
 
+// Whether a scale is the usual one as a word or as a formula, such as "1/sqrt(d_k)".
+bool is_usual_scale(const JsonValue& value) {
+  if (!value.is(JsonValue::Type::string)) return false;
+  const std::string_view text = value.string();
+  if (text == "sqrt" || text == "auto" || text == "default") return true;
+  const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+  constexpr auto roots = std::to_array<std::string_view>({"sqrt", "√", "-0.5", "-1/2", "-.5"});
+  // The root of the width of all heads, or of a multiple of it, is another number.
+  const bool of_other = has("model") || has("*d") || has("* d");
+  return has("d") && !of_other && std::ranges::any_of(roots, has);
+}
+
 // Whether the softcap follows the biases.
 constexpr auto softcap_places = std::to_array<Named<bool>>({{"scale", false}, {"bias", true}});
 
@@ -258,13 +270,11 @@ constexpr std::array<DocumentKey, 83> keys{{
     {"scale", tensors, to_translate("scale of the scores"), FieldType<double>::schema,
      Reading::plain,
      [](const KeyValue& given, PlainValues& values) {
-       constexpr auto usual =
-           std::to_array<std::string_view>({"sqrt", "auto", "default", "sqrt_dk"});
-       const bool of_width = given.value.is(JsonValue::Type::string) &&
-                             std::ranges::count(usual, given.value.string()) > 0;
-       values.options.scale = expect_number(
-           given.value, given.place,
-           of_width ? translated("leave it out: \"scaled_dot_product\" divides by √d_k") : "");
+       values.options.scale =
+           expect_number(given.value, given.place,
+                         is_usual_scale(given.value)
+                             ? translated("leave it out: \"scaled_dot_product\" divides by √d_k")
+                             : "");
      },
      true},
     stored<&PlainValues::options, &AttentionOptions::softcap>(

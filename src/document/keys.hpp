@@ -83,6 +83,9 @@ void check_keys_of_kinds(const JsonValue& root, std::span<const Kind> kinds, Pro
 /// Error(input) if there is none, or one is unknown or stands twice.
 std::vector<Kind> read_kinds(const JsonValue& root);
 
+/// The names of kinds of attention, each with its aliases.
+std::vector<std::string_view> names_of_kinds();
+
 /// Whether an object has a kind of attention among its keys: parameters by kind, {kind: {…}}.
 bool has_kinds(const JsonValue& object);
 

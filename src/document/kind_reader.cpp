@@ -113,7 +113,7 @@ class KindReader {
     note("x", x);
     note("memory", memory);
     // States that could not be read have their own problem.
-    const bool lost = (parts_.find("x") && !x) || (parts_.find("query") && !query);
+    const bool lost = (parts_.find("x") && !x) || (parts_.find("query") && !query) || lost_tokens_;
     if (!lost) parts_.problems.attempt([&] { place(query, key, value, x, memory); });
 
     note("scores", parts_.scores);
@@ -194,7 +194,7 @@ class KindReader {
       }
       return;
     }
-    parts_.problems.attempt([&] {
+    lost_tokens_ = !parts_.problems.attempt([&] {
       const TokenReader reader(parts_.root, parts_.numbers(), parts_.tensors);
       parts_.plan.positions_added = reader.adds_positions();
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
@@ -510,6 +510,7 @@ class KindReader {
   bool causal_ = false;  // whether the attention sees the keys up to each query by its nature
   std::span<const Kind> kinds_;
   DocumentParts parts_;
+  bool lost_tokens_ = false;  // whether tokens are given that could not be read
   Tensor absent_rows_;  // of pages that a block table does not name, [B,Lk]; absent without one
 };
 

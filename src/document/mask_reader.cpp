@@ -574,7 +574,7 @@ ReadMask read_mask(const MaskSource& source, DType dtype, TensorSource& tensors,
         const auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& row) {
           return row.read != nullptr && row.part.name == member.key;
         });
-        if (part == parts.end()) refuse_member(member.key, mask_keys, at);
+        if (part == parts.end()) refuse_member(*source.mask, member.key, mask_keys, at);
         part->read(member.value, {at, dtype, tensors}, result);
       });
     }

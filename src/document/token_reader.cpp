@@ -255,6 +255,10 @@ TokenReader::TokenReader(const JsonValue& root, DType dtype, TensorSource& tenso
                       translated("add \"embedding\" with a \"vocabulary\" and a \"table\", or "
                                  "\"dimension\" and \"init\": \"torch\""));
   }
+  // Without one the embedding would be asked for a vocabulary, which a text has no use for.
+  if (!tokenizer_ && (root.find("text") || root.find("memory_text")))
+    throw input_error(translated("text needs a tokenizer"), tokenizer_at,
+                      translated("add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}"));
   read_embedding(*embedding, dtype, tensors);
 }
 
@@ -400,9 +404,6 @@ TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way,
     if (const Tensor all = whole_numbers(value, 0, where)) return rows_of(all);
     return read_each(value, where, bare, translated("a sequence of token ids"), ids_of);
   }
-  if (!tokenizer_)
-    throw input_error(translated("text needs a tokenizer"), tokenizer_at,
-                      translated("add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}"));
   const auto ids_of_text = [&](const std::string& text, const std::string& text_at) {
     std::vector<std::int64_t> ids;
     for (const TextToken& token : tokenizer_->encode(text, std::nullopt, true, text_at)) {

@@ -144,6 +144,12 @@ TEST_CASE("too few or too many axes are counted") {
   CHECK(error_of(number) ==
         "value [] has 0 axes\n  where: /value\n"
         "  help:  give it 2 to 4 axes: [L,D], [B,L,D] or [B,H,L,D]");
+  AttentionRequest flat = request({3, 4});
+  sequences(flat).value = Tensor({3}, std::vector<float>{1, 2, 3});
+  CHECK(error_of(flat) ==
+        "value [3] has 1 axis\n  where: /value\n"
+        "  help:  give it 2 to 4 axes: [L,D], [B,L,D] or [B,H,L,D]; one number for each key is "
+        "written [[1],[2],[3]]");
   CHECK(error_of(given_scores({5})) ==
         "scores [5] has 1 axis\n  where: /scores\n"
         "  help:  give it 2 to 4 axes: [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]");

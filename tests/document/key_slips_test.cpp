@@ -105,8 +105,16 @@ TEST_CASE("keys and values in the wrong place or form get the one that is meant"
            KeySlip{R"("attention":"softmax","scores":[[1]],"score":[[1,2]])",
                    "expected a string, found an array", "/score",
                    "give an expression such as \"s - 0.1 * abs(i - j)\", or numbers as \"scores\""},
-           {sdpa + R"j("query":[[1]],"scale":"1/sqrt(d)")j", "expected a number, found a string",
+           {sdpa + R"j("query":[[1]],"scale":"1/sqrt(64)")j", "expected a number, found a string",
             "/scale", "give a number such as 0.125: JSON has no formulas"},
+           {sdpa + R"j("query":[[1]],"scale":"1/sqrt(d_model)")j",
+            "expected a number, found a string", "/scale",
+            "give a number such as 0.125: JSON has no formulas"},
+           {sdpa + R"j("query":[[1]],"scale":"1/sqrt(d_k)")j", "expected a number, found a string",
+            "/scale", "leave it out: \"scaled_dot_product\" divides by √d_k"},
+           {sdpa + R"j("query":[[1]],"scale":"head_dim ** -0.5")j",
+            "expected a number, found a string", "/scale",
+            "leave it out: \"scaled_dot_product\" divides by √d_k"},
            {sdpa + R"("query":{"randn":[2,2],"index":1})",
             "expected a list of whole numbers, found a number", "/query/index",
             "write it in brackets, such as [3]"},
@@ -145,4 +153,51 @@ TEST_CASE("keys and values in the wrong place or form get the one that is meant"
        }) {
     check_slip("{" + slip.members + "}", slip);
   }
+}
+
+TEST_CASE("a key of other libraries for one that is there already is left out") {
+  const std::string sdpa = R"("attention":"sdpa","query":[[1,0],[0,1]],)";
+  for (const KeySlip& slip : {
+           KeySlip{sdpa + R"("q":[[1]])", "unknown key \"q\"", "/q",
+                   "leave it out: \"query\" is there already"},
+           {sdpa + R"("valid_lens":[2],"lengths":[2])", "unknown key \"lengths\"", "/lengths",
+            "leave it out: \"valid_lens\" is there already"},
+           {sdpa + R"("lengths":[2])", "unknown key \"lengths\"", "/lengths",
+            "write \"valid_lens\", the number of valid keys of each sample, or \"mask\": "
+            "{\"padding\": …}"},
+           {sdpa + R"("mask":{"causal":true},"window":2)", "unknown key \"window\"", "/window",
+            "write \"mask\": {\"window\": …}"},
+           {R"("attention":"self","tokens":["a","b"],"seed":1,"parameters":{"init":"torch"},)"
+            R"("embedding":{"num_embeddings":2,"vocabulary":["a","b"],"dimension":2,)"
+            R"("init":"torch"})",
+            "unknown key \"num_embeddings\"", "/embedding/num_embeddings",
+            "leave it out: \"vocabulary\" is there already"},
+       }) {
+    check_slip("{" + slip.members + "}", slip);
+  }
+}
+
+TEST_CASE("names of sizes in D2L get what they are here, by the kind of attention") {
+  const std::string states = R"("seed":1,"x":[[1,2]],"parameters":{"init":"torch"},)";
+  for (const KeySlip& slip : {
+           KeySlip{R"("attention":"multi_head","heads":1,)" + states + R"("num_hiddens":2)",
+                   "unknown key \"num_hiddens\"", "/num_hiddens",
+                   "leave it out: the widths follow from the tensors"},
+           {R"("attention":"additive","seed":1,"query":[[1]],"parameters":{"init":"torch",)"
+            R"("hidden":8},"num_hiddens":8)",
+            "unknown key \"num_hiddens\"", "/num_hiddens",
+            "write \"parameters\": {\"init\": \"torch\", \"hidden\": …}"},
+           {R"("attention":"encoder_layer","heads":1,"feed_forward":4,)" + states +
+                R"("ffn_num_hiddens":4)",
+            "unknown key \"ffn_num_hiddens\"", "/ffn_num_hiddens",
+            "leave it out: \"feed_forward\" is there already"},
+           {R"("attention":"softmax","scores":[[1]],"X":[[1]])", "unknown key \"X\"", "/X",
+            "leave it out: \"scores\" is there already"},
+       }) {
+    check_slip("{" + slip.members + "}", slip);
+  }
+  CHECK(problems_of(R"({"attention":"masked_softmax","X":[[1]]})")
+            .find("\n  where: doc.json, /X\n"
+                  "  help:  write \"scores\", of which softmax makes weights") !=
+        std::string::npos);
 }

@@ -142,6 +142,12 @@ TEST_CASE("sequences that are none are refused") {
         "text needs a tokenizer\n"
         "  where: doc.json, /tokenizer\n"
         "  help:  add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}");
+  // Neither the vocabulary nor hidden states are missing.
+  CHECK(problems_of(R"({"attention":"self","seed":1,"text":"a","parameters":{"init":"torch"},)"
+                    R"("embedding":{"dimension":4,"init":"torch"}})") ==
+        "text needs a tokenizer\n"
+        "  where: doc.json, /tokenizer\n"
+        "  help:  add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}");
 }
 
 TEST_CASE("an embedding with missing members is refused") {
