@@ -72,6 +72,10 @@ bool is_flag(const std::string& word) {
     }
     names.clear();
     for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
+    if (std::ranges::count(names_of(plot_kinds()), std::string_view(word)) > 0)
+      throw Error(
+          ErrorKind::usage, translated("unknown command \"{1}\"", word), "",
+          translated("write {1}", "attn-cli plot " + word + " FILE --out " + word + ".png"));
     throw Error(ErrorKind::usage, translated("unknown command \"{1}\"", word), "",
                 suggestion(word, std::vector<std::string_view>(names.begin(), names.end())));
   }

@@ -344,10 +344,33 @@ std::vector<std::string_view> plot_names(bool page) {
   return names;
 }
 
+// Throws Error(usage) for pictures that are named as files: "heatmap.pdf".
+void check_files(const std::string& text, std::span<const std::string> names,
+                 std::span<const std::string_view> known) {
+  for (const auto& format : picture_formats()) {
+    const std::string extension = '.' + std::string(format.name);
+    if (extension == ".png") continue;  // usual, so that the name of the picture will do
+    std::string meant;
+    bool found = false;
+    for (const std::string& name : names) {
+      const bool file = name.ends_with(extension);
+      const std::string stem = file ? name.substr(0, name.size() - extension.size()) : name;
+      if (std::ranges::count(known, std::string_view(stem)) == 0) return;
+      found = found || file;
+      meant += (meant.empty() ? "" : ",") + stem;
+    }
+    if (!found) continue;
+    throw Error(
+        ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--plots"), "--plots",
+        translated("write {1}", "--plots " + meant + " --format" + ' ' + std::string(format.name)));
+  }
+}
+
 std::vector<PlotKind> plots(const std::string& text, bool* page) {
   const std::vector<std::string_view> known = plot_names(page != nullptr);
   if (page != nullptr) *page = false;
   const std::vector<std::string> names = listed("--plots", text);
+  check_files(text, names, known);
   for (const std::string& name : names) {
     const auto kind = std::ranges::find(plot_kinds(), name, &PlotKindInfo::name);
     if (kind != plot_kinds().end() && std::ranges::count(known, name) == 0) {

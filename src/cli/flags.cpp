@@ -283,6 +283,14 @@ std::string meant_choice(const std::string& flag, const std::string& text,
     return translated("it is of pictures, {1}; attn-cli run --tensors csv writes numbers",
                       alternatives(names));
   }
+  // A format of numbers: ".2f", "%.1f".
+  const std::string format = text.substr(std::min(text.find('.'), text.size()));
+  const bool whole = format == text || "%" + format == text;
+  if (flag == "--annotate" && whole && format.size() > 2 &&
+      is_digits(format.substr(1, format.size() - 2)) &&
+      std::string_view("fge%").find(format.back()) != std::string_view::npos) {
+    return translated("write {1}", "--annotate-format " + format);
+  }
   if (flag == "--style" && (text == "dark" || text == "transparent" || text == "white"))
     return translated("write {1}", "--background " + text);
   for (const HeadAnalysisInfo& analysis : head_analyses()) {

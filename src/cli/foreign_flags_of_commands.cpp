@@ -86,6 +86,8 @@ constexpr ForeignFlags rows[]{
      to_translate("leave it out: cells have sharp edges, and --pixels is about maps that are "
                   "larger than the picture")},
     {"--resize --geometry", "--dpi", to_translate("write --figsize WxH --dpi N")},
+    {"--vmin --vmax --clim", "--color-range",
+     to_translate("write --color-range LO,HI, such as --color-range 0,1")},
     {"--density --ppi", "--dpi", to_translate("write --dpi N")},
     {"--quality", "--dpi",
      to_translate("leave it out: pictures are stored without loss, and --dpi N sets their pixels")},
@@ -165,7 +167,7 @@ constexpr ForeignFlags rows[]{
     // Explanations.
     {"--queries", "explain", to_translate("write --query N, or --query all")},
     {"--token", "explain", to_translate("write --query N, or --query with the token")},
-    {"--blank --no-solution --exercise", "explain",
+    {"--blank --no-solution --exercise --hide --gaps --no-answers --worksheet", "explain",
      to_translate("leave it out: all numbers are shown")},
     {"--format --as", "explain", to_translate("write --markdown, --csv or --json")},
     // Pages.

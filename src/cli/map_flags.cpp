@@ -70,6 +70,10 @@ void take_layers(const std::string& text, MapSelection& selection) {
                                    [&](const auto& row) { return row.name == part; });
     if (word != layer_words.end()) {
       selection.layers_together = word->value;
+    } else if (part == "last" || part == "first") {
+      throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--layers"),
+                  "--layers",
+                  translated("write {1}", part == "last" ? "--layers -1" : "--layers 0"));
     } else {
       ranges.push_back(position_range("--layers", part, true));
     }

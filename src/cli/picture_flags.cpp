@@ -117,6 +117,10 @@ std::string with_lines(const std::string& text) {
 }
 
 std::pair<double, double> figure_size(const std::string& text) {
+  if (text == "1920x1080" || text == "1920x1080px" || text == "1920pxx1080px") {
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--figsize"),
+                "--figsize", translated("write {1}", "--preset slide"));
+  }
   if (is_of_pixels(text)) {
     throw wrong_value(
         "--figsize", text,

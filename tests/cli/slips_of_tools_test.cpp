@@ -151,6 +151,8 @@ TEST_CASE("flags of transformers and of probes get what a command does") {
                 "leave it out: keys of fewer heads are not measured"));
   check_flag("explain", "--format", "write --markdown, --csv or --json");
   check_flag("explain", "--no-solution", "leave it out: all numbers are shown");
+  check_flag("explain", "--hide", "leave it out: all numbers are shown");
+  check_flag("plot", "--vmin", "write --color-range LO,HI, such as --color-range 0,1");
   check_flag("heads", "--target", "write --logit TOKEN");
   check_flag("heads", "--cluster", "write --analyses distances --plots all");
   check_flag("circuits", "--ov", "leave it out: the tables have all of them");
@@ -300,6 +302,15 @@ TEST_CASE("flags of shells and of other programs get their cure") {
 TEST_CASE("values in other words or forms get the one that is meant") {
   const std::vector<std::string> plot{"plot", "heatmap", "x", "--out", "x.png"};
   check_value(plot, "--cmap", "viridis_reversed", "did you mean \"viridis_r\"?");
+  check_value(plot, "--annotate", ".2f", "write --annotate-format .2f");
+  check_value(plot, "--annotate", "%.1f", "write --annotate-format .1f");
+  check_value(plot, "--annotate", "4", "known: auto, on, off");
+  check_value(plot, "--layers", "last", "write --layers -1");
+  check_value(plot, "--layers", "first", "write --layers 0");
+  check_value(plot, "--figsize", "1920x1080", "write --preset slide");
+  check_value({"run", "x"}, "--plots", "heatmap.pdf", "write --plots heatmap --format pdf");
+  check_value({"run", "x"}, "--plots", "heatmap.svg,grid.svg",
+              "write --plots heatmap,grid --format svg");
   check_value(plot, "--cmap", "#ff0000",
               "attn-cli list shows the names, such as YlOrRd, YlOrRd_r or Reds");
   check_value(plot, "--queries", "1", "write --queries 1:2");

@@ -84,6 +84,8 @@ TEST_CASE("flags of other programs get the flag or command that is meant") {
       {{"view", "d.json", "--out", "x.pdf"},
        "the page is HTML, not pdf\n  where: --out\n  help:  name a file that ends in .html; "
        "attn-cli plot draws pictures"},
+      {{"heatmap", "mine"},
+       "unknown command \"heatmap\"\n  help:  write attn-cli plot heatmap FILE --out heatmap.png"},
       {{"draw", "heatmap"}, "unknown command \"draw\"\n  help:  did you mean \"plot\"?"},
       {{"attention"}, "unknown command \"attention\"\n  help:  did you mean \"run\"?"},
   });
