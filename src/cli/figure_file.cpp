@@ -56,9 +56,12 @@ bool truth_of(const Option& option, const std::string& place) {
 
 // The texts of an option in a file as one, as after its flag.
 std::string text_after(const Flag& flag, const Option& option) {
+  const bool switched = std::ranges::count(flag.words, "on") > 0;
   std::string all;
   for (const std::string& part : option.texts) {
-    std::string text = part == "true" ? "on" : part == "false" ? "off" : part;
+    std::string text = switched && part == "true"    ? "on"
+                       : switched && part == "false" ? "off"
+                                                     : part;
     if (flag.list == false && option.texts.size() > 1 &&
         text.find_first_of(",\"") != std::string::npos) {
       for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2)
@@ -97,6 +100,15 @@ Error unknown_key(const Option& option, const std::string& place, const Flags& f
   }
   return input_error(translated("unknown key \"{1}\"", option.name), place,
                      suggestion(option.name, known));
+}
+
+// Throws Error(input) for the letters a, b, c of panels as the letters of files, text or outlines.
+void check_letters(const Option& option, const std::string& place) {
+  if (option.name != "letters" || option.texts.size() != 1) return;
+  const std::string& text = option.texts[0];
+  if (text != "true" && text != "false") return;
+  throw input_error(translated("invalid value \"{1}\" for {2}", text, "\"letters\""), place,
+                    translated("write {1}", "\"" + std::string(letters_key) + "\": " + text));
 }
 
 // A file that a figure names, from the figure's own folder.
@@ -147,6 +159,10 @@ PanelRequest panel_of(const FigureFile::Panel& panel, const std::vector<Option>&
   PanelRequest made;
   made.place = file + ", " + panel.place;
   Flags flags = plot_flags(made.request);
+  std::vector<std::string> of_figure{std::string(scale_key), std::string(letters_key)};
+  for (const Flag& flag : flags) {
+    if (is_of_figure(flag)) of_figure.push_back(flag.name.substr(2));
+  }
   std::erase_if(flags, is_of_figure);
   take_input(panel, figure, made.place, made.request);
   for (const Option& option : common) {
@@ -163,7 +179,12 @@ PanelRequest panel_of(const FigureFile::Panel& panel, const std::vector<Option>&
         throw wrong_text(option, place, translated("a share of the row, such as 2"));
       continue;
     }
+    check_letters(option, place);
     const Flag* const flag = find(flags, option.name);
+    if (flag == nullptr && std::ranges::count(of_figure, option.name) > 0) {
+      throw input_error(translated("\"{1}\" is of the whole figure, not of a panel", option.name),
+                        place, translated("write it beside \"rows\""));
+    }
     if (flag == nullptr)
       throw unknown_key(option, place, flags, {kind_key, file_key, width_key}, false);
     take(*flag, option, place);
@@ -184,6 +205,7 @@ void read_figure(const std::vector<FigureFile::Option>& given, PlotRequest& requ
   for (const Option& option : figure.options) {
     const std::string place = file + ", /" + option.name;
     const Flag* const flag = find(flags, option.name);
+    check_letters(option, place);
     if (option.name == scale_key) {
       request.panels.one_scale = truth_of(option, place);
     } else if (option.name == letters_key) {

@@ -63,7 +63,9 @@ FigureFile figure_of(const JsonValue& root) {
   std::size_t count = 0;
   const std::string help =
       translated("give {1}", R"({"rows": [[{"plot": "heatmap", "file": "result.json"}]]})");
-  if (expect_object(root, "", help).find("rows") == nullptr)
+  if (expect_object(root, "", help).find("rows") == nullptr && root.find("panels") != nullptr)
+    throw input_error(translated("unknown key \"{1}\"", "panels"), "/panels", help);
+  if (root.find("rows") == nullptr)
     throw input_error(translated("there are no panels"), "/rows", help);
   for (const JsonMember& member : root.members()) {
     const std::string place = pointer_to("", member.key);

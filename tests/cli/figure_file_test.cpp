@@ -114,6 +114,28 @@ TEST_CASE("plot figure refuses what it does not know, with the place and the cur
         "attn-cli: there are no panels\n"
         "  where: f.json, /rows\n"
         "  help:  give {\"rows\": [[{\"plot\": \"heatmap\", \"file\": \"result.json\"}]]}\n");
+  CHECK(refused(R"({"panels": []})") ==
+        "attn-cli: unknown key \"panels\"\n"
+        "  where: f.json, /panels\n"
+        "  help:  give {\"rows\": [[{\"plot\": \"heatmap\", \"file\": \"result.json\"}]]}\n");
+  CHECK(refused(R"({"letters": false, "rows": [[{"plot": "heatmap", "file": "w.json"}]]})") ==
+        "attn-cli: invalid value \"false\" for \"letters\"\n"
+        "  where: f.json, /letters\n"
+        "  help:  write \"panel-letters\": false\n");
+  CHECK(refused(R"({"norm": true, "rows": [[{"plot": "heatmap", "file": "w.json"}]]})") ==
+        "attn-cli: invalid value \"true\" for --norm\n"
+        "  where: f.json, /norm\n"
+        "  help:  known: linear, log, power\n");
+  for (const std::string key : {"preset", "figsize", "panel-letters"}) {
+    CAPTURE(key);
+    CHECK(refused(R"({"rows": [[{"plot": "heatmap", "file": "w.json", ")" + key +
+                  R"(": "column"}]]})") == "attn-cli: \"" + key +
+                                               "\" is of the whole figure, not of a panel\n"
+                                               "  where: f.json, /rows/0/0/" +
+                                               key +
+                                               "\n"
+                                               "  help:  write it beside \"rows\"\n");
+  }
   CHECK(refused(R"({"rows": [[{"plot": "heatmep", "file": "w.json"}]]})") ==
         "attn-cli: unknown kind of picture \"heatmep\"\n"
         "  where: f.json, /rows/0/0/plot\n"
