@@ -11,6 +11,7 @@
 #include "document/keys.hpp"
 #include "io/json_value.hpp"
 #include "support/errors.hpp"
+#include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/reader_text.hpp"
 #include "support/translated.hpp"
@@ -188,6 +189,35 @@ void check_keys_of_kinds(const JsonValue& root, std::span<const Kind> kinds, Pro
         input_error(translated("\"{1}\" has no meaning for {2} attention", key.name, names),
                     pointer_to("", key.name), help_for(key, kinds[0])));
   }
+}
+
+Error states_of_others(const JsonValue& root, Kind kind, std::span<const Kind> kinds) {
+  const DocumentKey* const query = find_key("query");
+  const bool all = std::ranges::all_of(kinds, [&](Kind one) { return query->takes(info(one)); });
+  return input_error(
+      translated("\"{1}\" has no meaning for {2} attention", "x", info(kind).name), "/x",
+      all && root.find("memory") == nullptr
+          ? translated("write \"query\" in place of \"x\": all kinds of this document take it")
+          : translated("compute {1} attention in a document of its own, with \"query\"",
+                       info(kind).name));
+}
+
+std::string drawn_by_kind(const JsonValue& parameters, std::span<const Kind> kinds) {
+  std::string each;
+  std::size_t count = 0;
+  const JsonValue* const hidden = parameters.find("hidden");
+  const bool given = hidden != nullptr && hidden->is(JsonValue::Type::number);
+  for (const Kind kind : kinds) {
+    const KindInfo& row = info(kind);
+    if (row.parameters.empty() && row.family != Family::transformer) continue;
+    const std::string own =
+        kind == Kind::additive
+            ? R"("init": "torch", "hidden": )" + (given ? number_text(hidden->number()) : "8")
+        : row.family == Family::score ? in_quotes(row.parameters[0].name) + ": …"
+                                      : std::string(R"("init": "torch")");
+    each += (count++ == 0 ? "" : ", ") + in_quotes(row.name) + ": {" + own + "}";
+  }
+  return count > 1 ? "{" + each + "}" : "";
 }
 
 bool has_kinds(const JsonValue& object) {

@@ -86,6 +86,13 @@ std::vector<Kind> read_kinds(const JsonValue& root);
 /// The names of kinds of attention, each with its aliases.
 std::vector<std::string_view> names_of_kinds();
 
+/// Error(input) for "x" beside a kind that takes no hidden states, though others of `kinds` do.
+Error states_of_others(const JsonValue& root, Kind kind, std::span<const Kind> kinds);
+
+/// Drawn parameters of several kinds, {"self": {"init": "torch"}, …}; empty if at most one of them
+/// has parameters. `parameters` is the object that was given for all.
+std::string drawn_by_kind(const JsonValue& parameters, std::span<const Kind> kinds);
+
 /// Whether an object has a kind of attention among its keys: parameters by kind, {kind: {…}}.
 bool has_kinds(const JsonValue& object);
 

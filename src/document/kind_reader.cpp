@@ -238,6 +238,8 @@ class KindReader {
     if (parts_.is(Family::score)) {
       instead(parts_.first, query, "query");
       instead(parts_.second, key, "key");
+      if (x && !query && kinds_.size() > 1)
+        throw states_of_others(parts_.root, parts_.kind().kind, kinds_);
       parts_.states.query = query;
       parts_.states.key = key;
       parts_.states.value = value;
@@ -290,10 +292,19 @@ class KindReader {
         pointer = pointer_to(pointer, own ? std::string_view(own->key) : parts_.kind().name);
         value = own ? &own->value : nullptr;
       }
-      parts_.learned =
-          read_parameters(value, pointer, parts_.kind().kind, parts_.states, parts_.options.dtype,
-                          parts_.transformer.memory, parts_.layers, parts_.feed_forward,
-                          parts_.transformer.gated, parts_.norm_kind, parts_.tensors);
+      try {
+        parts_.learned =
+            read_parameters(value, pointer, parts_.kind().kind, parts_.states, parts_.options.dtype,
+                            parts_.transformer.memory, parts_.layers, parts_.feed_forward,
+                            parts_.transformer.gated, parts_.norm_kind, parts_.tensors);
+      } catch (const Error& error) {
+        // A member that one kind needs and another one refuses.
+        if (error.where() != "/parameters/hidden") throw;
+        const std::string each = drawn_by_kind(*value, kinds_);
+        if (each.empty()) throw;
+        throw input_error(error.problem(), error.where(),
+                          translated("give each kind its own: {1}", "\"parameters\": " + each));
+      }
       parts_.plan.warnings.insert(parts_.plan.warnings.end(), parts_.learned.warnings.begin(),
                                   parts_.learned.warnings.end());
     });

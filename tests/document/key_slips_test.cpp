@@ -201,3 +201,31 @@ TEST_CASE("names of sizes in D2L get what they are here, by the kind of attentio
                   "  help:  write \"scores\", of which softmax makes weights") !=
         std::string::npos);
 }
+
+TEST_CASE("what one of several kinds needs and another refuses is given by kind") {
+  const std::string drawn = R"("seed":1,"parameters":{"init":"torch"})";
+  for (const KeySlip& slip : {
+           KeySlip{R"("attention":["additive","sdpa"],"query":[[1,2]],)" + drawn,
+                   "\"hidden\" is missing", "/parameters/hidden",
+                   "give the number of hidden units of additive attention, such as 8"},
+           {R"("attention":["self","additive"],"query":[[1,2]],)" + drawn, "\"hidden\" is missing",
+            "/parameters/hidden",
+            "give each kind its own: \"parameters\": {\"self\": {\"init\": \"torch\"}, "
+            "\"additive\": {\"init\": \"torch\", \"hidden\": 8}}"},
+           {R"("attention":["self","additive"],"query":[[1,2]],"seed":1,"parameters":)"
+            R"({"init":"torch","hidden":4})",
+            "unknown key \"hidden\"", "/parameters/hidden",
+            "give each kind its own: \"parameters\": {\"self\": {\"init\": \"torch\"}, "
+            "\"additive\": {\"init\": \"torch\", \"hidden\": 4}}"},
+           // Hidden states come first: without a query there is nothing to draw weights for.
+           {R"("attention":["self","additive"],"x":[[1,2]],)" + drawn,
+            "\"x\" has no meaning for additive attention", "/x",
+            "write \"query\" in place of \"x\": all kinds of this document take it"},
+           {R"("attention":["encoder_layer","additive"],"heads":1,"feed_forward":2,"x":[[1,2]],)" +
+                drawn,
+            "\"x\" has no meaning for additive attention", "/x",
+            "compute additive attention in a document of its own, with \"query\""},
+       }) {
+    check_slip("{" + slip.members + "}", slip);
+  }
+}
