@@ -361,7 +361,8 @@ TEST_CASE("flags of training, sampling and files that a command does not have ge
                "it prints to standard output: write attn-cli explain … > FILE")},
       {{"list", "--kinds"},
        unknown("list", "--kinds", "attn-cli list takes --json, --quiet, --no-color, --lang")},
-      {{"help", "heatmap"}, "unknown command \"heatmap\"\n  help:  did you mean \"plot\"?"},
+      {{"help", "heatmap"},
+       "unknown command \"heatmap\"\n  help:  write attn-cli plot heatmap FILE --out heatmap.png"},
       {{"tokens", "--model", speeches, "The people"},
        "unexpected argument \"The people\"\n  where: attn-cli tokens\n  help:  give a text with "
        "--text \"The people\""},
