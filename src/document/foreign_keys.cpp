@@ -338,13 +338,14 @@ struct KeyOfKind {
 constexpr std::string_view over_keys = to_translate(
     "leave it out: the softmax goes over the keys, the last axis of \"scores\"; for "
     "another write \"scores\": {\"data\": …, \"shape\": …, \"transpose\": true}");
+constexpr std::string_view write_hidden =
+    to_translate("write \"parameters\": {\"init\": \"torch\", \"hidden\": …}");
 constexpr std::string_view write_scores =
     to_translate("write \"scores\", of which softmax makes weights");
 constexpr KeyOfKind keys_of_kinds[]{
     {Kind::softmax, "X", write_scores},
     {Kind::softmax, "input", write_scores},
-    {Kind::additive, "num_hiddens",
-     to_translate("write \"parameters\": {\"init\": \"torch\", \"hidden\": …}")},
+    {Kind::additive, "num_hiddens", write_hidden},
     {Kind::softmax, "dim", over_keys},
     {Kind::softmax, "axis", over_keys},
     {Kind::transformer, "src", write_memory},
@@ -472,6 +473,15 @@ const KindInfo* kind_in(const JsonValue& root) {
   return find_kind(nearest_name(kind->string(), names_of_kinds()));
 }
 
+// Help for a number of hidden units, which drawn parameters have and given ones need not.
+std::string help_on_hidden(const JsonValue& root, std::string_view instead) {
+  const JsonValue* const parameters = root.find("parameters");
+  if (parameters == nullptr) return translated(instead);
+  if (parameters->find("hidden") != nullptr)
+    return translated("leave it out: {1} is there already", in_quotes("hidden"));
+  return translated(parameters->find("init") == nullptr ? write_width : instead);
+}
+
 // Help that is `instead`, unless the key that it would have written is there already.
 std::string help_beside(const JsonValue& object, std::string_view instead) {
   constexpr std::string_view start = "write \"";
@@ -507,7 +517,9 @@ std::string_view instead_of(std::string_view name) {
 std::string help_for_foreign_key(const JsonValue& root, std::string_view name) {
   if (const KindInfo* const kind = kind_in(root)) {
     for (const KeyOfKind& row : keys_of_kinds) {
-      if (row.kind == kind->kind && row.name == name) return help_beside(root, row.instead);
+      if (row.kind != kind->kind || row.name != name) continue;
+      if (row.instead == write_hidden) return help_on_hidden(root, row.instead);
+      return help_beside(root, row.instead);
     }
   }
   if (root.find("model") != nullptr) {

@@ -186,7 +186,11 @@ TEST_CASE("names of sizes in D2L get what they are here, by the kind of attentio
            {R"("attention":"additive","seed":1,"query":[[1]],"parameters":{"init":"torch",)"
             R"("hidden":8},"num_hiddens":8)",
             "unknown key \"num_hiddens\"", "/num_hiddens",
-            "write \"parameters\": {\"init\": \"torch\", \"hidden\": …}"},
+            "leave it out: \"hidden\" is there already"},
+           {R"("attention":"additive","query":[[1]],"parameters":{"W_q.weight":[[1]],)"
+            R"("W_k.weight":[[1]],"w_v.weight":[[1]]},"num_hiddens":1)",
+            "unknown key \"num_hiddens\"", "/num_hiddens",
+            "leave it out: the widths follow from the tensors"},
            {R"("attention":"encoder_layer","heads":1,"feed_forward":4,)" + states +
                 R"("ffn_num_hiddens":4)",
             "unknown key \"ffn_num_hiddens\"", "/ffn_num_hiddens",
@@ -196,10 +200,19 @@ TEST_CASE("names of sizes in D2L get what they are here, by the kind of attentio
        }) {
     check_slip("{" + slip.members + "}", slip);
   }
-  CHECK(problems_of(R"({"attention":"masked_softmax","X":[[1]]})")
-            .find("\n  where: doc.json, /X\n"
-                  "  help:  write \"scores\", of which softmax makes weights") !=
-        std::string::npos);
+  CHECK(problems_of(R"({"attention":"additive","query":[[1]],"seed":1,"num_hiddens":8,)"
+                    R"("parameters":{"init":"torch"}})")
+            .starts_with("unknown key \"num_hiddens\"\n  where: doc.json, /num_hiddens\n"
+                         "  help:  write \"parameters\": {\"init\": \"torch\", \"hidden\": …}"));
+  // A kind that is not known yet is what it seems to be.
+  const attn::Document document =
+      attn::Document::parse(R"({"attention":"masked_softmax","X":[[1]]})", "doc.json", {});
+  attn::Problems problems;
+  attn::check_document_keys(document.root(), problems);
+  REQUIRE(problems.errors().size() == 1);
+  CHECK(document.placed(problems.errors()[0]).what() ==
+        std::string("unknown key \"X\"\n  where: doc.json, /X\n"
+                    "  help:  write \"scores\", of which softmax makes weights"));
 }
 
 TEST_CASE("what one of several kinds needs and another refuses is given by kind") {
