@@ -1,6 +1,7 @@
 #include "cli/common_flags.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -157,6 +158,21 @@ Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> 
   return flag;
 }
 
+namespace {
+
+// A file of lengths, which documents alone can name.
+void refuse_file_of_lens(const std::string& text) {
+  const std::string ending = std::filesystem::path(text).extension().string();
+  if (ending.size() < 2 || !std::isalpha(static_cast<unsigned char>(ending[1]))) return;
+  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--valid-lens"),
+              "--valid-lens",
+              translated("write the numbers, such as --valid-lens 6,4, or \"valid_lens\": "
+                         "{\"file\": \"{1}\"} into the document",
+                         text));
+}
+
+}  // namespace
+
 void add_document(Flags& flags, DocumentOptions& options) {
   flags.begin_group(FlagGroup::computation);
   add_kind(flags, translated("Kind of attention, instead of the document's; repeatable"),
@@ -166,6 +182,7 @@ void add_document(Flags& flags, DocumentOptions& options) {
   flags.toggle("--causal", options.causal, translated("Hide the keys after each query"));
   flags.add("--valid-lens", "N,N,…", translated("Valid keys, one number per sample"),
             [&](const std::string& text) {
+              refuse_file_of_lens(text);
               options.valid_lens.emplace();
               for (const std::string& part : listed("--valid-lens", text)) {
                 options.valid_lens->push_back(
@@ -447,12 +464,19 @@ namespace {
 // The tensor of a result that other libraries call so; empty for other names.
 std::string tensor_named_elsewhere(const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> names[]{
-      {"attentions", "weights"},        {"attention_weights", "weights"},
-      {"attn_weights", "weights"},      {"attention_probs", "weights"},
-      {"pattern", "weights"},           {"hook_pattern", "weights"},
-      {"attn.hook_pattern", "weights"}, {"attn_output_weights", "weights"},
-      {"hook_attn_scores", "scores"},   {"attn_scores", "scores"},
-      {"softmax_lse", "lse"},           {"logsumexp", "lse"}};
+      {"attentions", "weights"},
+      {"attention_weights", "weights"},
+      {"attn_weights", "weights"},
+      {"attention_probs", "weights"},
+      {"pattern", "weights"},
+      {"hook_pattern", "weights"},
+      {"attn.hook_pattern", "weights"},
+      {"attn_output_weights", "weights"},
+      {"hook_attn_scores", "scores"},
+      {"attn_scores", "scores"},
+      {"softmax_lse", "lse"},
+      {"logsumexp", "lse"},
+      {"out", "output"}};
   for (const auto& [theirs, ours] : names) {
     if (name == theirs) return std::string(ours);
   }
@@ -475,12 +499,16 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
                  "enough"),
       [&](const std::string& text) {
         options.only = comma_separated(text);
+        std::string own_names;
+        bool foreign = false;
         for (const std::string& name : options.only) {
-          if (const std::string ours = tensor_named_elsewhere(name); !ours.empty()) {
-            throw Error(ErrorKind::usage,
-                        translated("invalid value \"{1}\" for {2}", text, "--only"), "--only",
-                        translated("write {1}", "--only " + ours));
-          }
+          const std::string ours = tensor_named_elsewhere(name);
+          foreign = foreign || !ours.empty();
+          own_names += (own_names.empty() ? "" : ",") + (ours.empty() ? name : ours);
+        }
+        if (foreign) {
+          throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--only"),
+                      "--only", translated("write {1}", "--only " + own_names));
         }
       });
   flags.begin_group(FlagGroup::pictures);

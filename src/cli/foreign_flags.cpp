@@ -201,7 +201,10 @@ constexpr ForeignFlags foreign_flags[]{
     {"--value --q --k --v --query-file --key-file --value-file", "",
      to_translate("name the files in a document: \"query\": {\"file\": …}, or save all in one "
                   ".npz")},
-    {"--seqlens --cu-seqlens --context-lens --key-lens", "--valid-lens",
+    {"--cu-seqlens --cu-seqlens-q --cu-seqlens-k", "run|batch|explain|validate|view|heads",
+     to_translate("write \"mask\": {\"cu_seqlens\": [0, …]} into the document, and \"layout\": "
+                  "\"LHD\" beside the \"file\" of query, key and value")},
+    {"--seqlens --context-lens --key-lens", "--valid-lens",
      to_translate("write --valid-lens N,N,…")},
     {"--size --sizes --dims", "--shape", to_translate("write --shape B,H,Lq,Lk,D")},
     {"--text-file --texts-file --prompt-file --input-file", "--text",
@@ -299,7 +302,7 @@ bool has_word(std::string_view words, std::string_view wanted) {
 constexpr ForeignFlags of_models[]{
     {"--temperature --tau", "",
      to_translate("leave it out: the likeliest token is taken each time")},
-    {"--padding --padding-side --pad", "",
+    {"--padding --padding-side --pad --cu-seqlens --cu-seqlens-q --cu-seqlens-k", "",
      to_translate("leave it out: shorter texts are padded and masked")},
     {"--window --window-size --sliding-window --local-window --window-left --window-right "
      "--softcap "

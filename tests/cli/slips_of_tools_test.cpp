@@ -95,7 +95,10 @@ TEST_CASE("flags of kernels and comparisons get the key of a document or the fla
   check_flag("run", "--block_size", "leave it out: it changes no number");
   check_flag("run", "--value",
              "name the files in a document: \"query\": {\"file\": …}, or save all in one .npz");
-  check_flag("run", "--cu_seqlens", "write --valid-lens N,N,…");
+  check_flag("run", "--cu_seqlens",
+             "write \"mask\": {\"cu_seqlens\": [0, …]} into the document, and \"layout\": "
+             "\"LHD\" beside the \"file\" of query, key and value");
+  check_flag("run", "--seqlens", "write --valid-lens N,N,…");
   CHECK(refused_with(2, {"bench", "--size", "1"}) ==
         told_of("unknown flag \"--size\"", "attn-cli bench", "write --shape B,H,Lq,Lk,D"));
   check_flag("run", "--mask_type", "write --causal, or \"mask\": {…} into the document");
@@ -341,7 +344,11 @@ TEST_CASE("values in other words or forms get the one that is meant") {
   check_value({"run", "x"}, "--heads-off", "(2, 0)", "write --heads-off 2.0");
   check_value({"run", "x"}, "--heads-off", "[(2, 0), (3, 1)]", "write --heads-off 2.0,3.1");
   check_value({"run", "x"}, "--only", "hook_pattern", "write --only weights");
+  check_value({"run", "x"}, "--valid-lens", "lens.npy",
+              "write the numbers, such as --valid-lens 6,4, or \"valid_lens\": {\"file\": "
+              "\"lens.npy\"} into the document");
   check_value({"run", "x"}, "--only", "softmax_lse", "write --only lse");
+  check_value({"run", "x"}, "--only", "out,softmax_lse,key", "write --only output,lse,key");
   check_value({"run", "x"}, "--adapter", "a,b", "give one folder");
   check_value({"view", "x"}, "--why", "2.0,3.3", "give one head such as 2.0, or all");
   check_value({"show", "x"}, "--as", "ascii", "write --color never");
