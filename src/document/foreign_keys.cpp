@@ -38,6 +38,9 @@ constexpr std::string_view write_ids = to_translate("write \"token_ids\"");
 constexpr std::string_view write_dropout =
     to_translate("write \"dropout\": {\"p\": …, \"training\": true}");
 constexpr std::string_view write_window = to_translate("write \"mask\": {\"window\": …}");
+constexpr std::string_view write_sliding_window = to_translate(
+    "write \"mask\": {\"window\": {\"left\": 3, \"right\": 0}} for a window of 4, which counts the "
+    "query itself");
 constexpr std::string_view write_eps = to_translate("write \"eps\"");
 constexpr std::string_view write_scale =
     to_translate("write \"scale\", which multiplies the scores");
@@ -128,6 +131,7 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"is_causal", write_causal},
     {"use_causal_mask", write_causal},
     {"causal_mask", write_causal},
+    {"unidirectional", write_causal},
     {"masked", write_causal},
     {"alibi", write_alibi},
     {"alibi_slopes", write_slopes},
@@ -168,7 +172,7 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"document_ids", write_documents},
     {"window", write_window},
     {"window_size", write_window},
-    {"sliding_window", write_window},
+    {"sliding_window", write_sliding_window},
     {"attn_mask", write_mask},
     {"attn_bias", write_mask},
     {"attention_bias", write_mask},
@@ -420,6 +424,8 @@ constexpr std::string_view write_global =
     to_translate("write \"global\": [0], the positions of these tokens");
 constexpr std::string_view write_sides = to_translate(
     "write \"window\": {\"left\": …, \"right\": …}, the keys seen before and after a query");
+constexpr std::string_view write_sides_of_sliding_window = to_translate(
+    "write \"window\": {\"left\": 3, \"right\": 0} for a window of 4, which counts the query itself");
 constexpr std::string_view write_rotated_width =
     to_translate("write \"width\", the number of components that are rotated");
 constexpr std::string_view write_dimension = to_translate("write \"dimension\"");
@@ -439,6 +445,7 @@ constexpr MemberOfOthers members_of_others[]{
     {"mask", "num_sink_tokens", write_global},
     {"mask", "sink", write_global},
     {"mask", "local_window_size", write_sides},
+    {"mask", "sliding_window", write_sides_of_sliding_window},
     {"mask", "matrix", write_whole_mask},
     {"mask", "file", write_whole_mask},
     {"mask", "data", write_whole_mask},
@@ -550,11 +557,19 @@ std::string help_for_foreign_member(const JsonValue& object, std::string_view ou
 }
 
 std::string help_for_foreign_kind(std::string_view name) {
-  for (const std::string_view shared : {"gqa", "grouped_query", "grouped_query_attention"}) {
+  for (const std::string_view shared :
+       {"gqa", "GQA", "grouped_query", "grouped_query_attention", "group_query_attention",
+        "GroupQueryAttention", "GroupedQueryAttention"}) {
     if (name == shared)
       return translated(
           "write \"scaled_dot_product\", whose query heads share key heads where there "
           "are fewer of these, or \"multi_head\" with \"kv_heads\"");
+  }
+  for (const std::string_view of_pages : {"paged", "paged_attention", "PagedAttention"}) {
+    if (name == of_pages)
+      return translated(
+          "write \"scaled_dot_product\", and beside it \"block_table\", a row of pages for each "
+          "sample, and \"valid_lens\"");
   }
   for (const std::string_view of_angles : {"cosine", "cosine_similarity", "cosine_attention"}) {
     if (name == of_angles)

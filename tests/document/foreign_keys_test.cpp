@@ -36,6 +36,10 @@ TEST_CASE("keys of kernels get the document's own") {
           Slip{R"("alibi_slopes":[1])", "/alibi_slopes",
                R"(write "mask": {"alibi": {"slopes": …}})"},
           {R"("context_lens":[1])", "/context_lens", "write \"valid_lens\""},
+          {R"("unidirectional":1)", "/unidirectional", R"(write "mask": {"causal": true})"},
+          {R"("sliding_window":4)", "/sliding_window",
+           R"(write "mask": {"window": {"left": 3, "right": 0}} for a window of 4, which counts )"
+           "the query itself"},
           {R"("seqused_k":[1])", "/seqused_k", "write \"valid_lens\""},
           {R"("max_seqlen_q":2)", "/max_seqlen_q",
            "leave it out: the lengths follow from the tensors"},
@@ -172,6 +176,12 @@ TEST_CASE("kinds and sources of numbers get what is meant") {
           Slip{R"("attention":"gqa")", "/attention",
                R"(write "scaled_dot_product", whose query heads share key heads where there are )"
                R"(fewer of these, or "multi_head" with "kv_heads")"},
+          {R"("attention":"GroupQueryAttention")", "/attention",
+           R"(write "scaled_dot_product", whose query heads share key heads where there are )"
+           R"(fewer of these, or "multi_head" with "kv_heads")"},
+          {R"("attention":"PagedAttention")", "/attention",
+           R"(write "scaled_dot_product", and beside it "block_table", a row of pages for each )"
+           R"(sample, and "valid_lens")"},
           {R"("attention":"cosine")", "/attention",
            R"j(write "dot_product", and "score": "s / (norm(q) * norm(k))" beside it)j"},
           {R"("attention":"sdpa","query":[[1]],"scale":"sqrt")", "/scale",

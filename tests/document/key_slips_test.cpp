@@ -59,7 +59,9 @@ TEST_CASE("keys of other libraries get the document's own") {
             "it is for models: leave it out, or give the folder of one with DocumentOptions::model "
             "and a text with DocumentOptions::texts"},
            {R"("mask":{"sliding_window":2})", "unknown key \"sliding_window\"",
-            "/mask/sliding_window", "did you mean \"window\"?"},
+            "/mask/sliding_window",
+            R"(write "window": {"left": 3, "right": 0} for a window of 4, which counts the query )"
+            "itself"},
        }) {
     check_slip(R"({"attention":"sdpa","query":[[1,0],[0,1]],)" + slip.members + "}", slip);
   }
