@@ -214,8 +214,21 @@ std::size_t check_parameters(Score score, const Geometry& geometry) {
   return hidden;
 }
 
+// Help for heads that the query alone is to be split into: the key may have fewer of the query's
+// width. Empty where its width is that of no fitting number.
+std::string help_for_shared_heads(const Sequences& sequences, const Geometry& geometry) {
+  const Tensor& key = sequences.key_or_query();
+  if (!sequences.heads || sequences.kv_heads || key.rank() == 4) return "";
+  const std::size_t width = geometry.query_width, all = key.shape().back();
+  if (width == 0 || all < width || all % width != 0 || *sequences.heads % (all / width) != 0)
+    return "";
+  return translated("write \"kv_heads\": {1} if the key has heads of width {2}", all / width,
+                    width);
+}
+
 void check_same_width(const Sequences& sequences, const Geometry& geometry) {
   if (geometry.query_width == geometry.key_width) return;
+  const std::string shared = help_for_shared_heads(sequences, geometry);
   throw input_error(
       translated("{1} and {2} have {3}{4} and {5}", described("query", sequences.query),
                  described("key", sequences.key_or_query()),
@@ -223,8 +236,9 @@ void check_same_width(const Sequences& sequences, const Geometry& geometry) {
                                     : translated("different widths: "),
                  geometry.query_width, geometry.key_width),
       "/key",
-      translated("give both the same width; \"general\" and \"additive\" attention compare "
-                 "different ones"));
+      !shared.empty() ? shared
+                      : translated("give both the same width; \"general\" and \"additive\" "
+                                   "attention compare different ones"));
 }
 
 // Checks a past, which precedes the present along the length: all other axes of a sample must

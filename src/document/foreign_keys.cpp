@@ -425,7 +425,8 @@ constexpr std::string_view write_global =
 constexpr std::string_view write_sides = to_translate(
     "write \"window\": {\"left\": …, \"right\": …}, the keys seen before and after a query");
 constexpr std::string_view write_sides_of_sliding_window = to_translate(
-    "write \"window\": {\"left\": 3, \"right\": 0} for a window of 4, which counts the query itself");
+    "write \"window\": {\"left\": 3, \"right\": 0} for a window of 4, which counts the query "
+    "itself");
 constexpr std::string_view write_rotated_width =
     to_translate("write \"width\", the number of components that are rotated");
 constexpr std::string_view write_dimension = to_translate("write \"dimension\"");

@@ -30,6 +30,13 @@ Tensor with_zeros(const Tensor& pages) {
   return concatenated(std::array{pages, Tensor(one, zeros).converted(pages.dtype())});
 }
 
+// Help for the pages [N,H,D/x,P,x] of older kernels' keys, whose width is split.
+std::string help_for_split_width(const Shape& shape) {
+  const Shape pages{shape[0], shape[3], shape[1], shape[2] * shape[4]};
+  return translated("write {1} into it if it is [N,H,D/x,P,x]",
+                    R"("view": [{"transpose": [0,3,1,2,4]}, {"reshape": )" + text(pages) + "}]");
+}
+
 }  // namespace
 
 PagedKeys::PagedKeys(const Tensor& table, std::string place, bool sizes_only)
@@ -58,11 +65,24 @@ void PagedKeys::check_order() const {
   }
 }
 
+std::optional<std::size_t> PagedKeys::filled_with_page_0() const {
+  if (sizes_only_) return {};
+  const std::size_t pages = table_.shape().back();
+  const auto entries = table_.values<std::int64_t>();
+  for (std::size_t sample = 0; pages > 1 && sample < samples(); ++sample) {
+    if (entries[(sample + 1) * pages - 1] == 0) return sample;
+  }
+  return {};
+}
+
 Tensor PagedKeys::gathered(const Tensor& pages, const std::string& name, const std::string& place) {
   const Shape& shape = pages.shape();
   if (shape.size() != 3 && shape.size() != 4) {
-    throw input_error(translated("{1} {2} is not made of pages", name, text(shape)), place,
-                      translated("give pages [N,P,D] or [N,P,H,D], which block_table numbers"));
+    throw input_error(
+        translated("{1} {2} is not made of pages", name, text(shape)), place,
+        shape.size() == 5
+            ? help_for_split_width(shape)
+            : translated("give pages [N,P,D] or [N,P,H,D], which block_table numbers"));
   }
   const std::size_t rows = table_.shape().back() * shape[1];
   if (sizes_only_) {

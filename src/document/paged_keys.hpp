@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,10 @@ class PagedKeys {
   /// `sizes_only`, its entries are not read and the rows are shapes alone. Throws Error(input) at
   /// `place`, or below it for an entry.
   PagedKeys(const Tensor& table, std::string place, bool sizes_only);
+
+  /// A sample whose last entry, not its only one, is page 0, with which some kernels fill rows up;
+  /// nothing where there is none.
+  std::optional<std::size_t> filled_with_page_0() const;
 
   /// The pages [N,P,D] of an input as rows [B,M·P,D], pages [N,P,H,D] as rows [B,H,M·P,D]. Rows of
   /// absent pages are zeros. Throws Error(input) at `place` for pages of another rank, and at the

@@ -221,6 +221,7 @@ class PlanAssembly {
     if (parts_.encoder())
       add(mask_warnings(parts_.source_mask, parts_.plan.attentions.back().geometry));
     warn_of_divisor();
+    warn_of_page_0();
     for (const PlannedAttention& attention : parts_.plan.attentions) {
       const bool of_source = parts_.encoder() && !attention.name.in_decoder();
       const ReadMask& mask = of_source                   ? parts_.source_mask
@@ -251,10 +252,6 @@ class PlanAssembly {
   // Doubts about the axes of tensors, whether the document names them or not.
   std::vector<std::string> layout_doubts() const {
     if (!parts_.is(Family::score)) return {};
-    const auto has = [&](const char* name, const char* member) {
-      const JsonValue* const tensor = parts_.find(name);
-      return tensor != nullptr && tensor->find(member) != nullptr;
-    };
     const auto is_swapped = [&](const char* name) {
       if (!has(name, "layout")) return false;
       const JsonValue& layout = *parts_.find(name)->find("layout");
@@ -274,17 +271,48 @@ class PlanAssembly {
     return tensor.shape()[1] != usual.shape()[1] && tensor.shape()[2] == usual.shape()[1];
   }
 
+  // Whether a tensor of the document, or a part of the mask, has such a member.
+  bool has(const char* name, const char* member) const {
+    const JsonValue* const outer = parts_.find(name);
+    return outer != nullptr && outer->find(member) != nullptr;
+  }
+
+  // Whether keys of another number of samples than the queries, beside the lengths of these, may be
+  // pages without their table.
+  bool may_be_pages() const {
+    const Tensor &query = parts_.states.query, &key = parts_.states.key;
+    return parts_.find("valid_lens") != nullptr && !parts_.plan.pages && query && key &&
+           query.rank() == key.rank() && key.rank() >= 3 && query.shape()[0] != key.shape()[0];
+  }
+
   // Lengths that do not fit may be right, and the axes wrong; so of other tensors.
   Error with_layout(const Error& error) const {
     const auto in_layout = [&](const char* at, const Tensor& tensor, const Tensor& usual) {
       return error.where() == at && has_heads_behind(tensor, usual);
     };
     const Sequences& states = parts_.states;
-    if (in_layout("/past_key", states.past_key, states.key_or_query()) ||
+    const JsonValue* const gradient = parts_.find("gradient");
+    const JsonValue* const output = gradient != nullptr ? gradient->find("output") : nullptr;
+    const bool of_gradient =
+        in_layout("/gradient/output", parts_.plan.output_gradient, states.query);
+    if (const JsonValue* file = output != nullptr ? output->find("file") : nullptr;
+        of_gradient && file != nullptr && file->is(JsonValue::Type::string)) {
+      // The file of an option has no place for a layout.
+      return {error.kind(), error.problem(), error.where(),
+              translated("write \"gradient\": {\"output\": {\"file\": \"{1}\", \"layout\": "
+                         "\"BLHD\"}} into the document if it is [B,L,H,D]",
+                         file->string())};
+    }
+    if (of_gradient || in_layout("/past_key", states.past_key, states.key_or_query()) ||
         in_layout("/past_value", states.past_value, states.value_or_key()) ||
-        in_layout("/gradient/output", parts_.plan.output_gradient, states.query)) {
+        (in_layout("/value", states.value, states.key_or_query()) && !has("value", "layout"))) {
       return {error.kind(), error.problem(), error.where(),
               translated("write \"layout\": \"BLHD\" into it if it is [B,L,H,D]")};
+    }
+    if (error.where() == "/key" && may_be_pages()) {
+      return {error.kind(), error.problem(), error.where(),
+              error.help() + translated("; ") +
+                  translated("if these are the pages of a cache, give \"block_table\"")};
     }
     if (!error.where().starts_with("/valid_lens")) return error;
     std::string help = error.help();
@@ -309,6 +337,20 @@ class PlanAssembly {
         translated("\"scale\" multiplies the scores, and {1} is √{2}, by which they are usually "
                    "divided: write {3} for that, or leave it out where it is the default",
                    number_text(scale), width, number_text(1 / scale)));
+  }
+
+  // Page 0 is a page as all others, but some kernels fill the rows of a table up with it.
+  void warn_of_page_0() {
+    if (!parts_.plan.pages || parts_.find("valid_lens") != nullptr || has("mask", "padding") ||
+        has("mask", "keep")) {
+      return;
+    }
+    const std::optional<std::size_t> sample = parts_.plan.pages->filled_with_page_0();
+    if (!sample) return;
+    parts_.plan.warnings.push_back(
+        translated("block_table ends with page 0 in sample {1}, whose keys are read: if it fills "
+                   "the row up, write -1 in its place, or give \"valid_lens\"",
+                   *sample));
   }
 
   // The computation of the parts.

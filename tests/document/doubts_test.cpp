@@ -245,6 +245,17 @@ TEST_CASE("padding that is written into sequences of tokens is told to be seen")
   CHECK(of(R"([["<pad>","the"]])").empty());
 }
 
+TEST_CASE("a table of pages that ends with page 0 may be filled up with it") {
+  const auto of = [](const std::string& members) { return warned("[2,1,2]", "[4,3,2]", members); };
+  CHECK(of(R"("block_table": [[1,2],[3,0]])") ==
+        Warnings{"block_table ends with page 0 in sample 1, whose keys are read: if it fills the "
+                 "row up, write -1 in its place, or give \"valid_lens\""});
+  CHECK(of(R"("block_table": [[1,2],[3,0]], "valid_lens": [6,3])").empty());
+  CHECK(of(R"("block_table": [[1,2],[3,-1]])").empty());
+  CHECK(of(R"("block_table": [[0,2],[3,1]])").empty());
+  CHECK(of(R"("block_table": [[0],[0]])").empty());
+}
+
 TEST_CASE("what is doubtful is told without computing too") {
   CHECK(checked(R"({"attention":"sdpa","seed":1,"query":{"randn":[2,128,8,64]}})") ==
         Warnings{"query [2,128,8,64] is read as [B,H,L,D], 128 heads of 8 positions: if it is "

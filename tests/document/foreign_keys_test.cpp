@@ -253,6 +253,7 @@ TEST_CASE("sizes and axes that do not fit get the reading that would") {
   const TemporaryFolder folder;
   folder.write("q.npy", attn::npy_bytes(attn::Tensor({2, 2}, std::vector<float>(4, 1))));
   folder.write("b.npy", attn::npy_bytes(attn::Tensor({2, 2}, std::vector<float>{0, -5, 0, 0})));
+  folder.write("d.npy", attn::npy_bytes(attn::Tensor({2, 6, 4, 8}, std::vector<float>(384, 1))));
   const std::string pages =
       R"("attention":"sdpa","query":{"ones":[2,1,2]},"key":{"ones":[4,4,2]},"block_table":)";
   const std::string cached =
@@ -268,6 +269,24 @@ TEST_CASE("sizes and axes that do not fit get the reading that would") {
           {R"("attention":"sdpa","query":{"ones":[2,4,6,8]},)"
            R"("gradient":{"output":{"ones":[2,6,4,8]}})",
            "/gradient/output", R"(write "layout": "BLHD" into it if it is [B,L,H,D])"},
+          {R"("attention":"sdpa","query":{"ones":[2,4,6,8]},"gradient":{"output":{"file":"d.npy"}})",
+           "/gradient/output",
+           R"(write "gradient": {"output": {"file": "d.npy", "layout": "BLHD"}} into the document )"
+           "if it is [B,L,H,D]"},
+          {R"("attention":"sdpa","query":{"ones":[2,4,6,8]},"key":{"ones":[2,2,6,8]},)"
+           R"("value":{"ones":[2,6,2,8]})",
+           "/value", R"(write "layout": "BLHD" into it if it is [B,L,H,D])"},
+          {R"("attention":"sdpa","query":{"ones":[2,4,1,8]},"key":{"ones":[8,4,2,8]},)"
+           R"("valid_lens":[7,5])",
+           "/key",
+           "give both the same batch axis, or one of them a batch axis of 1; if these are the "
+           "pages "
+           R"(of a cache, give "block_table")"},
+          {R"("attention":"sdpa","heads":4,"query":{"ones":[2,6,64]},"key":{"ones":[2,6,32]})",
+           "/key", R"(write "kv_heads": 2 if the key has heads of width 16)"},
+          {R"("attention":"sdpa","query":{"file":"q.npy","shape":[1,4]})", "/query/shape",
+           "name the file that was written with this entry, or write \"reshape\": [1,4] in its "
+           "place"},
           {R"("attention":"sdpa","query":{"ones":[2,3]},"mask":{"allow":{"file":"b.npy"}})",
            "/mask/allow", R"(give only 0 and 1; numbers that are added to the scores are "bias")"},
           {R"("attention":"sdpa","query":{"ones":[1,1,2,3]},"mask":{"allow":{"ones":[1,1,9,9]}})",
