@@ -107,8 +107,19 @@ int report(RunOutcome& outcome, const GivenToRun& given, bool answering,
   return exit_code;
 }
 
+// Refuses an object, which names a file as documents do.
+void refuse_object(const std::optional<std::filesystem::path>& gradient) {
+  if (!gradient || !gradient->string().starts_with('{')) return;
+  throw Error(ErrorKind::usage,
+              translated("invalid value \"{1}\" for {2}", gradient->string(), "--gradient"),
+              "--gradient",
+              translated("write {1} into the document",
+                         R"("gradient": {"output": )" + gradient->string() + "}"));
+}
+
 int compute(const GivenToRun& given) {
   const Common& common = given.common;
+  refuse_object(given.options.document.gradient);
   const bool answering = answers_alone(given);
   RunOptions options = given.options;
   take_query_of_split(options);

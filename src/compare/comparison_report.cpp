@@ -151,8 +151,9 @@ std::string layout_hint(const TensorComparison& tensor) {
                            "CompareRequest::layout BLHD", "CompareRequest::layout_b BLHD");
 }
 
-// Help that leaves out the columns by which one of both is filled up.
-std::string width_hint(const TensorComparison& tensor) {
+// Help that leaves out the columns by which one of both is filled up, and then other tensors, whose
+// columns it would leave out too.
+std::string width_hint(const TensorComparison& tensor, bool alone) {
   Shape a = tensor.a.shape, b = tensor.b.shape;
   if (a.size() != b.size() || a.empty() || is_map(tensor.name)) return "";
   const std::size_t width = std::min(a.back(), b.back());
@@ -160,7 +161,9 @@ std::string width_hint(const TensorComparison& tensor) {
   if (a != b) return "";
   return "; " +
          translated("if the columns after the first {1} are filling, leave them out with {2}",
-                    width, "MapRequest::slice \"..., :" + std::to_string(width) + "\"");
+                    width,
+                    "MapRequest::slice \"..., :" + std::to_string(width) + "\"" +
+                        (alone ? "" : " CompareRequest::only " + tensor.name));
 }
 
 std::string difference_text(const TensorComparison& tensor, const Comparison& comparison) {
@@ -171,7 +174,7 @@ std::string difference_text(const TensorComparison& tensor, const Comparison& co
                         value_text(tensor.first_beyond->b));
     case Outcome::shapes_differ:
       return translated("the shapes are {1} and {2}", text(tensor.a.shape), text(tensor.b.shape)) +
-             layout_hint(tensor) + width_hint(tensor);
+             layout_hint(tensor) + width_hint(tensor, comparison.tensors.size() == 1);
     case Outcome::only_in_a:
       return translated("only in {1}", printable(comparison.a));
     case Outcome::only_in_b:
@@ -285,6 +288,38 @@ std::string moved_text(const TensorComparison::Moved& moved) {
                     moved.number, order);
 }
 
+// The heads that differ where one file repeats all key heads of `groups` in turn, and the other
+// one each by itself.
+std::vector<std::size_t> heads_shared_otherwise(std::size_t heads, std::size_t groups) {
+  std::vector<std::size_t> differing;
+  for (std::size_t head = 0; head < heads; ++head) {
+    if (head % groups != head / (heads / groups)) differing.push_back(head);
+  }
+  return differing;
+}
+
+// What places along one axis may come from; empty where nothing is known of them.
+std::string confinement_cause(const TensorComparison::Confined& confined) {
+  const std::vector<std::size_t>& places = confined.places;
+  const bool last_agrees =
+      places.size() > 1 && places.size() + 1 == confined.size && places.back() + 1 < confined.size;
+  if (confined.axis == "query" && last_agrees) {
+    return translated(
+        "the last query alone agrees: one of both may lack a causal mask, which hides no key from "
+        "it");
+  }
+  if (confined.axis != "head") return "";
+  for (std::size_t groups = 2; groups < confined.size; ++groups) {
+    if (confined.size % groups != 0 || heads_shared_otherwise(confined.size, groups) != places)
+      continue;
+    return translated(
+        "one of both may repeat {1} key heads in another order: query head h reads key head h // "
+        "{2}, as repeat_interleave does",
+        groups, confined.size / groups);
+  }
+  return "";
+}
+
 // Possible causes of the difference, and what to write then; a line each.
 std::vector<std::string> causes_of(const TensorComparison& tensor) {
   std::vector<std::string> lines;
@@ -294,6 +329,11 @@ std::vector<std::string> causes_of(const TensorComparison& tensor) {
       all += (all.empty() ? "" : name_separator()) + confinement_text(one);
     }
     lines.push_back(translated("only in {1}", all));
+  }
+  // A cause of both kinds spares no sample.
+  if (tensor.confined.size() == 1 && !tensor.moved) {
+    if (std::string cause = confinement_cause(tensor.confined[0]); !cause.empty())
+      lines.push_back(std::move(cause));
   }
   if (tensor.moved) lines.push_back(moved_text(*tensor.moved));
   if (tensor.agreeing_order) {

@@ -347,6 +347,9 @@ TEST_CASE("values in other words or forms get the one that is meant") {
   check_value({"run", "x"}, "--valid-lens", "lens.npy",
               "write the numbers, such as --valid-lens 6,4, or \"valid_lens\": {\"file\": "
               "\"lens.npy\"} into the document");
+  check_value(
+      {"run", "x"}, "--gradient", R"({"file":"d.npy","layout":"BLHD"})",
+      R"(write "gradient": {"output": {"file":"d.npy","layout":"BLHD"}} into the document)");
   check_value({"run", "x"}, "--only", "softmax_lse", "write --only lse");
   check_value({"run", "x"}, "--only", "out,softmax_lse,key", "write --only output,lse,key");
   check_value({"run", "x"}, "--adapter", "a,b", "give one folder");

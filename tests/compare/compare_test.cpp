@@ -441,6 +441,34 @@ TEST_CASE("rows of queries that see no key in either file are left out on reques
   }
 }
 
+TEST_CASE("places that differ are told what they may come from") {
+  const TemporaryFolder folder;
+  const Tensor ours = numbered();  // [B,H,L,D] = [2,4,3,2]
+  const auto told = [&](const auto& differs) {
+    std::vector<float> changed(ours.values<float>().begin(), ours.values<float>().end());
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      if (differs(i / 6 % 4, i / 2 % 3)) changed[i] += static_cast<float>(i * i + 1);
+    }
+    return attn::comparison_text(
+        compare(folder, {{"output", ours}}, {{"output", Tensor(ours.shape(), changed)}}));
+  };
+  const std::string causal =
+      "\n    only in queries 0–1 of 3\n    the last query alone agrees: one of both may lack a "
+      "causal mask, which hides no key from it\n";
+  CHECK(told([](std::size_t, std::size_t query) { return query < 2; }).find(causal) !=
+        std::string::npos);
+  CHECK(told([](std::size_t, std::size_t query) { return query > 0; }).find("may lack") ==
+        std::string::npos);
+  const std::string repeated =
+      "\n    only in heads 1–2 of 4\n    one of both may repeat 2 key heads in another order: "
+      "query "
+      "head h reads key head h // 2, as repeat_interleave does\n";
+  CHECK(told([](std::size_t head, std::size_t) { return head == 1 || head == 2; }).find(repeated) !=
+        std::string::npos);
+  CHECK(told([](std::size_t head, std::size_t) { return head > 1; }).find("may repeat") ==
+        std::string::npos);
+}
+
 TEST_CASE("columns by which one of both is filled up are told how to be left out") {
   const TemporaryFolder folder;
   const auto columns = [](std::size_t width) {
@@ -451,6 +479,15 @@ TEST_CASE("columns by which one of both is filled up are told how to be left out
             .find("  output: the shapes are [2,4] and [2,2]; if the columns after the first 2 are "
                   "filling, leave them out with MapRequest::slice \"..., :2\"\n") !=
         std::string::npos);
+  // The slice would leave out columns of the other tensor too, and not compare them.
+  const auto beside = [&](std::size_t width) {
+    std::vector<attn::NamedTensor> both = columns(width);
+    both.push_back({"lse", numbered()});
+    return both;
+  };
+  CHECK(attn::comparison_text(compare(folder, beside(4), beside(2)))
+            .find("leave them out with MapRequest::slice \"..., :2\" CompareRequest::only "
+                  "output\n") != std::string::npos);
 }
 
 TEST_CASE("the type whose tolerances would do is told where none are given but another type's") {
