@@ -220,6 +220,8 @@ class PlanAssembly {
       add(mask_warnings(parts_.memory_mask, parts_.plan.attentions[1].geometry));
     if (parts_.encoder())
       add(mask_warnings(parts_.source_mask, parts_.plan.attentions.back().geometry));
+    if (const JsonValue* query = parts_.find("query"))
+      add(fused_part_warnings(*query, parts_.states));
     warn_of_divisor();
     warn_of_page_0();
     for (const PlannedAttention& attention : parts_.plan.attentions) {

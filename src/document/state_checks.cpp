@@ -1,9 +1,11 @@
 #include "document/state_checks.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 
 #include "document/fields.hpp"
+#include "support/printable.hpp"
 #include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
@@ -64,6 +66,28 @@ std::vector<std::string> swapped_layout_warnings(const Sequences& states) {
       "[B,H,L,D] already, leave \"layout\" out, and if it is right, write \"transpose\": [0,2,1,3] "
       "in its place",
       text(query), heads, length)};
+}
+
+std::vector<std::string> fused_part_warnings(const JsonValue& query, const Sequences& states) {
+  const JsonValue *const slice = query.find("slice"), *const layout = query.find("layout");
+  const auto is_text = [](const JsonValue* value) {
+    return value != nullptr && value->is(JsonValue::Type::string);
+  };
+  if (!is_text(slice) || !is_text(layout) || layout->string() != "BLHD") return {};
+  const Shape &read = states.query.shape(), &key = states.key_or_query().shape();
+  constexpr std::size_t parts = 3;
+  if (read.size() != 4 || key.size() != 4 || read[2] != parts || key[2] != parts) return {};
+  std::string plain = slice->string();
+  std::erase_if(plain, [](char c) { return c == ' ' || c == '[' || c == ']'; });
+  // One position of the second axis, and all of those behind it.
+  const bool of_second = plain.starts_with(":,") && plain.size() > 2 &&
+                         std::all_of(plain.begin() + 2, plain.end(),
+                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (!of_second) return {};
+  return {
+      translated("the slice {1} leaves 3 positions to query: if the file is [B,L,3,H,D], write "
+                 "\"slice\": \":, :, {2}\" there, and likewise in key and value",
+                 in_quotes(slice->string()), plain.substr(2))};
 }
 
 std::vector<std::string> place_warnings(const ReadMask& mask, const AttentionOptions& options,

@@ -245,6 +245,19 @@ TEST_CASE("padding that is written into sequences of tokens is told to be seen")
   CHECK(of(R"([["<pad>","the"]])").empty());
 }
 
+TEST_CASE("a slice that leaves three positions may be of the wrong axis of a fused tensor") {
+  const auto of = [](const std::string& sizes, const std::string& slice) {
+    return warned(R"("attention": "sdpa", "query": {"ones": )" + sizes + R"(, "slice": ")" + slice +
+                  R"(", "layout": "BLHD"})");
+  };
+  CHECK(of("[2,6,3,4,16]", "[:, 1]") ==
+        Warnings{"the slice \"[:, 1]\" leaves 3 positions to query: if the file is [B,L,3,H,D], "
+                 "write \"slice\": \":, :, 1\" there, and likewise in key and value"});
+  CHECK(of("[2,6,3,4,16]", ":, :, 1").empty());
+  CHECK(of("[2,3,3,4,16]", ":, :, 1").empty());
+  CHECK(of("[2,3,6,4,16]", ":, 1").empty());
+}
+
 TEST_CASE("a table of pages that ends with page 0 may be filled up with it") {
   const auto of = [](const std::string& members) { return warned("[2,1,2]", "[4,3,2]", members); };
   CHECK(of(R"("block_table": [[1,2],[3,0]])") ==
