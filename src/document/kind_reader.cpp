@@ -533,6 +533,11 @@ const JsonValue* DocumentParts::find(std::string_view key) const {
   return row != nullptr && row->takes(kind()) ? root.find(key) : nullptr;
 }
 
+bool DocumentParts::has(std::string_view key, std::string_view member) const {
+  const JsonValue* const outer = find(key);
+  return outer != nullptr && outer->find(member) != nullptr;
+}
+
 std::string DocumentParts::second_name() const {
   return second ? TokenReader::key(root, "memory_") : is(Family::score) ? "key" : "memory";
 }

@@ -11,6 +11,7 @@
 #include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
 #include "attention/visibility.hpp"
+#include "document/axis_doubts.hpp"
 #include "document/mask_reader.hpp"
 #include "document/option_reader.hpp"
 #include "document/plan.hpp"
@@ -96,7 +97,8 @@ class PlanAssembly {
   bool attempt_named(const Step& step) {
     return parts_.problems.attempt([&] {
       const auto told = [&](const Error& error) {
-        return with_layout(parts_.learned.names.named(parts_.names_of_tensors().named(error)));
+        return with_layout(parts_.learned.names.named(parts_.names_of_tensors().named(error)),
+                           parts_);
       };
       try {
         step();
@@ -231,7 +233,7 @@ class PlanAssembly {
                                                          : parts_.mask;
       parts_.plan.rows_beyond += rows_beyond(mask, attention.geometry);
     }
-    add(layout_doubts());
+    add(layout_doubts(parts_));
     add(parts_.tensors.doubts());
     for (const auto& [key, type] : parts_.plan.file_types) {
       if (type != "uint16" || !look_like_bfloat16(tensor_of(key))) continue;
@@ -251,84 +253,6 @@ class PlanAssembly {
     return key == "scores" ? parts_.scores : Tensor();
   }
 
-  // Doubts about the axes of tensors, whether the document names them or not.
-  std::vector<std::string> layout_doubts() const {
-    if (!parts_.is(Family::score)) return {};
-    const auto is_swapped = [&](const char* name) {
-      if (!has(name, "layout")) return false;
-      const JsonValue& layout = *parts_.find(name)->find("layout");
-      return layout.is(JsonValue::Type::string) && layout.string() == "BLHD";
-    };
-    if (is_swapped("query") && (is_swapped("key") || parts_.find("key") == nullptr))
-      return swapped_layout_warnings(parts_.states);
-    for (const char* name : {"query", "key"}) {
-      if (has(name, "layout") || has(name, "transpose") || has(name, "view")) return {};
-    }
-    return layout_warnings(parts_.states);
-  }
-
-  // Whether a tensor is [B,L,H,D] of another [B,H,L,D], of which the axes of length may differ.
-  static bool has_heads_behind(const Tensor& tensor, const Tensor& usual) {
-    if (tensor.rank() != 4 || usual.rank() != 4) return false;
-    return tensor.shape()[1] != usual.shape()[1] && tensor.shape()[2] == usual.shape()[1];
-  }
-
-  // Whether a tensor of the document, or a part of the mask, has such a member.
-  bool has(const char* name, const char* member) const {
-    const JsonValue* const outer = parts_.find(name);
-    return outer != nullptr && outer->find(member) != nullptr;
-  }
-
-  // Whether keys of another number of samples than the queries, beside the lengths of these, may be
-  // pages without their table.
-  bool may_be_pages() const {
-    const Tensor &query = parts_.states.query, &key = parts_.states.key;
-    return parts_.find("valid_lens") != nullptr && !parts_.plan.pages && query && key &&
-           query.rank() == key.rank() && key.rank() >= 3 && query.shape()[0] != key.shape()[0];
-  }
-
-  // Lengths that do not fit may be right, and the axes wrong; so of other tensors.
-  Error with_layout(const Error& error) const {
-    const auto in_layout = [&](const char* at, const Tensor& tensor, const Tensor& usual) {
-      return error.where() == at && has_heads_behind(tensor, usual);
-    };
-    const Sequences& states = parts_.states;
-    const JsonValue* const gradient = parts_.find("gradient");
-    const JsonValue* const output = gradient != nullptr ? gradient->find("output") : nullptr;
-    const bool of_gradient =
-        in_layout("/gradient/output", parts_.plan.output_gradient, states.query);
-    if (const JsonValue* file = output != nullptr ? output->find("file") : nullptr;
-        of_gradient && file != nullptr && file->is(JsonValue::Type::string)) {
-      // The file of an option has no place for a layout.
-      return {error.kind(), error.problem(), error.where(),
-              translated("write \"gradient\": {\"output\": {\"file\": \"{1}\", \"layout\": "
-                         "\"BLHD\"}} into the document if it is [B,L,H,D]",
-                         file->string())};
-    }
-    if (of_gradient || in_layout("/past_key", states.past_key, states.key_or_query()) ||
-        in_layout("/past_value", states.past_value, states.value_or_key()) ||
-        (in_layout("/value", states.value, states.key_or_query()) && !has("value", "layout"))) {
-      return {error.kind(), error.problem(), error.where(),
-              translated("write \"layout\": \"BLHD\" into it if it is [B,L,H,D]")};
-    }
-    if (error.where() == "/key" && may_be_pages()) {
-      return {error.kind(), error.problem(), error.where(),
-              error.help() + translated("; ") +
-                  translated("if these are the pages of a cache, give \"block_table\"")};
-    }
-    if (!error.where().starts_with("/valid_lens")) return error;
-    std::string help = error.help();
-    const bool of_entry = error.where().starts_with("/valid_lens/");
-    if (of_entry && parts_.plan.pages && states.key) {
-      help += translated("; \"block_table\" names pages of {1} keys for each sample",
-                         states.key.shape()[states.key.rank() - 2]);
-    }
-    if (of_entry && parts_.decoder())
-      help += translated("; those of the memory are \"memory_valid_lens\"");
-    for (const std::string& doubt : layout_doubts()) help += translated("; ") + doubt;
-    return {error.kind(), error.problem(), error.where(), help};
-  }
-
   // A scale that is √d exactly is the number that scores are divided by elsewhere; of narrow heads
   // it may be a chance.
   void warn_of_divisor() {
@@ -343,8 +267,8 @@ class PlanAssembly {
 
   // Page 0 is a page as all others, but some kernels fill the rows of a table up with it.
   void warn_of_page_0() {
-    if (!parts_.plan.pages || parts_.find("valid_lens") != nullptr || has("mask", "padding") ||
-        has("mask", "keep")) {
+    if (!parts_.plan.pages || parts_.find("valid_lens") != nullptr ||
+        parts_.has("mask", "padding") || parts_.has("mask", "keep")) {
       return;
     }
     const std::optional<std::size_t> sample = parts_.plan.pages->filled_with_page_0();

@@ -75,6 +75,9 @@ struct DocumentParts : PlainValues {
   /// The value of a key that the document has and that has a meaning for this kind.
   const JsonValue* find(std::string_view key) const;
 
+  /// Whether the value of such a key is an object with that member.
+  bool has(std::string_view key, std::string_view member) const;
+
   /// The document's member that is the second sequence.
   std::string second_name() const;
 

@@ -1,0 +1,82 @@
+#include "document/axis_doubts.hpp"
+
+#include "document/state_checks.hpp"
+#include "io/json_value.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+// Whether a tensor is [B,L,H,D] of another [B,H,L,D], of which the axes of length may differ.
+bool has_heads_behind(const Tensor& tensor, const Tensor& usual) {
+  if (tensor.rank() != 4 || usual.rank() != 4) return false;
+  return tensor.shape()[1] != usual.shape()[1] && tensor.shape()[2] == usual.shape()[1];
+}
+
+// Whether keys of another number of samples than the queries, beside the lengths of these, may be
+// pages without their table.
+bool may_be_pages(const DocumentParts& parts) {
+  const Tensor &query = parts.states.query, &key = parts.states.key;
+  return parts.find("valid_lens") != nullptr && !parts.plan.pages && query && key &&
+         query.rank() == key.rank() && key.rank() >= 3 && query.shape()[0] != key.shape()[0];
+}
+
+}  // namespace
+
+std::vector<std::string> layout_doubts(const DocumentParts& parts) {
+  if (!parts.is(Family::score)) return {};
+  const auto is_swapped = [&](const char* name) {
+    if (!parts.has(name, "layout")) return false;
+    const JsonValue& layout = *parts.find(name)->find("layout");
+    return layout.is(JsonValue::Type::string) && layout.string() == "BLHD";
+  };
+  if (is_swapped("query") && (is_swapped("key") || parts.find("key") == nullptr))
+    return swapped_layout_warnings(parts.states);
+  for (const char* name : {"query", "key"}) {
+    if (parts.has(name, "layout") || parts.has(name, "transpose") || parts.has(name, "view"))
+      return {};
+  }
+  return layout_warnings(parts.states);
+}
+
+Error with_layout(const Error& error, const DocumentParts& parts) {
+  const auto in_layout = [&](const char* at, const Tensor& tensor, const Tensor& usual) {
+    return error.where() == at && has_heads_behind(tensor, usual);
+  };
+  const Sequences& states = parts.states;
+  const JsonValue* const gradient = parts.find("gradient");
+  const JsonValue* const output = gradient != nullptr ? gradient->find("output") : nullptr;
+  const bool of_gradient = in_layout("/gradient/output", parts.plan.output_gradient, states.query);
+  if (const JsonValue* file = output != nullptr ? output->find("file") : nullptr;
+      of_gradient && file != nullptr && file->is(JsonValue::Type::string)) {
+    // The file of an option has no place for a layout.
+    return {error.kind(), error.problem(), error.where(),
+            translated("write \"gradient\": {\"output\": {\"file\": \"{1}\", \"layout\": "
+                       "\"BLHD\"}} into the document if it is [B,L,H,D]",
+                       file->string())};
+  }
+  if (of_gradient || in_layout("/past_key", states.past_key, states.key_or_query()) ||
+      in_layout("/past_value", states.past_value, states.value_or_key()) ||
+      (in_layout("/value", states.value, states.key_or_query()) && !parts.has("value", "layout"))) {
+    return {error.kind(), error.problem(), error.where(),
+            translated("write \"layout\": \"BLHD\" into it if it is [B,L,H,D]")};
+  }
+  if (error.where() == "/key" && may_be_pages(parts)) {
+    return {error.kind(), error.problem(), error.where(),
+            error.help() + translated("; ") +
+                translated("if these are the pages of a cache, give \"block_table\"")};
+  }
+  if (!error.where().starts_with("/valid_lens")) return error;
+  std::string help = error.help();
+  const bool of_entry = error.where().starts_with("/valid_lens/");
+  if (of_entry && parts.plan.pages && states.key) {
+    help += translated("; \"block_table\" names pages of {1} keys for each sample",
+                       states.key.shape()[states.key.rank() - 2]);
+  }
+  if (of_entry && parts.decoder())
+    help += translated("; those of the memory are \"memory_valid_lens\"");
+  for (const std::string& doubt : layout_doubts(parts)) help += translated("; ") + doubt;
+  return {error.kind(), error.problem(), error.where(), help};
+}
+
+}  // namespace attn
