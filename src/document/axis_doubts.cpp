@@ -52,7 +52,7 @@ Error with_layout(const Error& error, const DocumentParts& parts) {
     // The file of an option has no place for a layout.
     return {error.kind(), error.problem(), error.where(),
             translated("write \"gradient\": {\"output\": {\"file\": \"{1}\", \"layout\": "
-                       "\"BLHD\"}} into the document if it is [B,L,H,D]",
+                       "\"BLHD\"}} into the document instead if it is [B,L,H,D]",
                        file->string())};
   }
   if (of_gradient || in_layout("/past_key", states.past_key, states.key_or_query()) ||

@@ -272,7 +272,7 @@ TEST_CASE("sizes and axes that do not fit get the reading that would") {
           {R"("attention":"sdpa","query":{"ones":[2,4,6,8]},"gradient":{"output":{"file":"d.npy"}})",
            "/gradient/output",
            R"(write "gradient": {"output": {"file": "d.npy", "layout": "BLHD"}} into the document )"
-           "if it is [B,L,H,D]"},
+           "instead if it is [B,L,H,D]"},
           {R"("attention":"sdpa","query":{"ones":[2,4,6,8]},"key":{"ones":[2,2,6,8]},)"
            R"("value":{"ones":[2,6,2,8]})",
            "/value", R"(write "layout": "BLHD" into it if it is [B,L,H,D])"},
