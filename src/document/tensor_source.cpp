@@ -315,6 +315,17 @@ void check_stored_type(const JsonValue& value, const std::string& stored,
       translated("leave it out: \"dtype\" at the top of the document says what is computed in"));
 }
 
+// The error of a stated shape that a file does not have, with "reshape" as its help if the file has
+// as many elements.
+Error with_reshape(const Error& error, const JsonValue& value, std::size_t elements,
+                   const std::string& pointer) {
+  const Shape stated = shape_from_json(*value.find("shape"), pointer_to(pointer, "shape"));
+  if (element_count(stated) != elements) return error;
+  return {error.kind(), error.problem(), error.where(),
+          translated("name the file that was written with this entry, or write {1} in its place",
+                     "\"reshape\": " + text(stated))};
+}
+
 }  // namespace
 
 Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string& pointer,
@@ -331,17 +342,25 @@ Tensor TensorSource::read(const JsonValue& value, DType dtype, const std::string
   const std::string_view form = object ? form_of(value, pointer).key() : "data";
   if (form != "data" && form != "file") return made(value, form, dtype, pointer);
   std::string stored;
+  std::size_t elements = 0;
   const auto open = [&](const std::string& name, const std::string& tensor) {
     stored = file(name).stored_type(tensor);
     note_type(stored, dtype, pointer);
-    return file(name).read(tensor);
+    Tensor read = file(name).read(tensor);
+    elements = read.size();
+    return read;
   };
   return once(
       pointer, pointer,
       [&] {
-        Tensor tensor = tensor_from_json(value, dtype, pointer, open);
-        if (form == "file") check_stored_type(value, stored, pointer);
-        return tensor;
+        try {
+          Tensor tensor = tensor_from_json(value, dtype, pointer, open);
+          if (form == "file") check_stored_type(value, stored, pointer);
+          return tensor;
+        } catch (const Error& error) {
+          if (form != "file" || error.where() != pointer_to(pointer, "shape")) throw;
+          throw with_reshape(error, value, elements, pointer);
+        }
       },
       dtype, pointer_to(pointer, form), integers);
 }

@@ -267,12 +267,7 @@ void check_stated(const JsonValue& reference, const Tensor& tensor, const std::s
     if (stated != tensor.shape()) {
       throw input_error(translated("the tensor in the file has the shape {1}, not {2}",
                                    text(tensor.shape()), text(stated)),
-                        at,
-                        element_count(stated) == tensor.size()
-                            ? translated("name the file that was written with this entry, or "
-                                         "write {1} in its place",
-                                         "\"reshape\": " + text(stated))
-                            : help);
+                        at, help);
     }
   }
   if (const JsonValue* dtype = reference.find("dtype")) {
