@@ -115,7 +115,7 @@ TEST_CASE("a block table that does not fit its pages is refused at its entry") {
         "  help:  give pages [N,P,D] or [N,P,H,D], which block_table numbers");
   CHECK(
       problems_of(R"({"attention":"sdpa","query":{"ones":[2,4,1,16]},"key":{"ones":[8,2,2,4,8]},)"
-                  R"("value":{"ones":[8,4,2,16]},"block_table":[[0,2],[3,5]]})") ==
+                  R"("block_table":[[0,2],[3,5]]})") ==
       "key [8,2,2,4,8] is not made of pages\n  where: doc.json, /key\n"
       R"(  help:  write "view": [{"transpose": [0,3,1,2,4]}, {"reshape": [8,4,2,16]}] into it if )"
       "it is [N,H,D/x,P,x]");
