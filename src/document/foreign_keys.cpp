@@ -560,7 +560,8 @@ std::string help_for_foreign_member(const JsonValue& object, std::string_view ou
 std::string help_for_foreign_kind(std::string_view name) {
   for (const std::string_view shared :
        {"gqa", "GQA", "grouped_query", "grouped_query_attention", "group_query_attention",
-        "GroupQueryAttention", "GroupedQueryAttention"}) {
+        "GroupQueryAttention", "GroupedQueryAttention", "mqa", "MQA", "multi_query",
+        "multi_query_attention", "MultiQueryAttention"}) {
     if (name == shared)
       return translated(
           "write \"scaled_dot_product\", whose query heads share key heads where there "

@@ -179,6 +179,9 @@ TEST_CASE("kinds and sources of numbers get what is meant") {
           {R"("attention":"GroupQueryAttention")", "/attention",
            R"(write "scaled_dot_product", whose query heads share key heads where there are )"
            R"(fewer of these, or "multi_head" with "kv_heads")"},
+          {R"("attention":"MQA")", "/attention",
+           R"(write "scaled_dot_product", whose query heads share key heads where there are )"
+           R"(fewer of these, or "multi_head" with "kv_heads")"},
           {R"("attention":"PagedAttention")", "/attention",
            R"(write "scaled_dot_product", and beside it "block_table", a row of pages for each )"
            R"(sample, and "valid_lens")"},
