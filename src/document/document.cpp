@@ -243,6 +243,23 @@ std::map<std::string, std::optional<std::vector<std::size_t>>> heads_by_layer(
 
 }  // namespace
 
+std::string lines_of_array(std::string_view text, const std::filesystem::path& path) {
+  constexpr std::string_view between = " \t\r\n";
+  const std::size_t open = text.find_first_not_of(between);
+  if (open == text.npos || text[open] != '[') return "";
+  const std::size_t first = text.find_first_not_of(between, open + 1);
+  if (first == text.npos || (text[first] != '"' && text[first] != '{')) return "";
+  std::error_code none;
+  const bool named = std::filesystem::exists(path, none);
+  std::filesystem::path lines = named ? path : std::filesystem::path("FILE.json");
+  const std::string from = path_text(lines.native());
+  const bool taken = lines.extension() == ".jsonl";
+  lines.replace_extension(taken ? ".lines.jsonl" : ".jsonl");
+  return translated("a file of several has one on each line: write {1}",
+                    (text[first] == '"' ? "jq -c '.[] | {text: .}' " : "jq -c '.[]' ") + from +
+                        " > " + path_text(lines.native()));
+}
+
 bool state_attention(std::span<const std::string> names) {
   return std::ranges::all_of(attended, [&](std::string_view name) {
     return std::ranges::find(names, name) != names.end();
@@ -300,12 +317,14 @@ Document Document::parse(std::string_view text, std::string name, std::filesyste
       throw not_a_document(translated("this is a result, not an input document"));
     }
     if (!is_object) {
+      const std::string lines = lines_of_array(text, document.name_);
       throw input_error(translated("an input document is an object, but this is {1}",
                                    translated(type_text(document.root_))),
                         "",
                         document.root_.is(JsonValue::Type::string)
                             ? translated("write {\"text\": …} for a text that a model reads")
-                            : translated("write {\"attention\": …, \"query\": …}"));
+                        : !lines.empty() ? lines
+                                         : translated("write {\"attention\": …, \"query\": …}"));
     }
   } catch (const Error& error) {
     throw error.inside(document.name_);

@@ -21,6 +21,10 @@
 
 namespace attn {
 
+/// Help for a text that begins as one array of documents or of texts, which is read from files with
+/// one on each line; empty for other texts. `path` is that of its file.
+std::string lines_of_array(std::string_view text, const std::filesystem::path& path);
+
 /// Whether a file with tensors of these names is a document: it has "query", "key" and "value".
 bool state_attention(std::span<const std::string> names);
 

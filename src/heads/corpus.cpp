@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <set>
 
@@ -11,6 +13,7 @@
 #include "batch/fingerprint.hpp"
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
+#include "document/document.hpp"
 #include "document/reader.hpp"
 #include "heads/corpus_sums.hpp"
 #include "heads/head_maps.hpp"
@@ -448,6 +451,18 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
                 "HeadsCorpusOptions::corpus",
                 translated("write {1}, and name the file that it makes",
                            "gunzip -k " + path_text(options.corpus.native())));
+  }
+  if ((ending == ".json" || ending == ".jsonl") &&
+      std::filesystem::is_regular_file(options.corpus, none)) {
+    std::array<char, 256> begin{};
+    std::ifstream file(options.corpus, std::ios::binary);
+    file.read(begin.data(), begin.size());
+    const std::string help =
+        lines_of_array({begin.data(), static_cast<std::size_t>(file.gcount())}, options.corpus);
+    if (!help.empty()) {
+      throw Error(ErrorKind::usage, translated("the corpus is one array, not a text on each line"),
+                  "HeadsCorpusOptions::corpus", help);
+    }
   }
   if (document.model && is_prose(options.corpus)) {
     throw Error(ErrorKind::usage, translated("this is plain text, not an input document"),

@@ -1,0 +1,44 @@
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "cli/program.hpp"
+#include "temporary_folder.hpp"
+
+// Files, names and numbers as other programs take them, and the command that is written here.
+
+namespace {
+
+const std::string own_model = std::string(ATTN_DATA) + "/speeches";
+
+std::string told_at(const std::string& problem, const std::string& where,
+                    const std::string& help) {
+  return "attn-cli: " + problem + "\n  where: " + where + "\n  help:  " + help + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("an array of texts or documents gets the command that writes one on each line") {
+  const TemporaryFolder folder;
+  folder.write("texts.json", "[\"The peace\", \"The war\"]");
+  CHECK(refused_with(2, {"heads", "--model", own_model, "--corpus", "texts.json", "--out", "h"},
+                     folder.path()) ==
+        told_at("the corpus is one array, not a text on each line", "--corpus",
+                "a file of several has one on each line: write jq -c '.[] | {text: .}' texts.json "
+                "> texts.jsonl"));
+  folder.write("d.json", "[{\"attention\": \"softmax\", \"scores\": [[1, 2]]}]");
+  CHECK(refused_with(3, {"run", "d.json"}, folder.path()) ==
+        told_at("an input document is an object, but this is an array", "d.json",
+                "a file of several has one on each line: write jq -c '.[]' d.json > d.jsonl"));
+  folder.write("a.jsonl",
+               "[\n{\"attention\":\"softmax\",\"scores\":[[1,2]]},\n"
+               "{\"attention\":\"softmax\",\"scores\":[[2,1]]}\n]\n");
+  const Outcome batch =
+      attn_cli({"batch", "a.jsonl", "--plots", "none", "--out", "b"}, folder.path());
+  CHECK(batch.exit_code == 1);
+  CHECK(batch.errors == "attn-cli: a: the file is one array, not a document on each line\n"
+                        "  where: a.jsonl\n  help:  a file of several has one on each line: write "
+                        "jq -c '.[]' a.jsonl > a.lines.jsonl\n");
+}
