@@ -12,6 +12,7 @@
 #include <glob.h>
 #include <unistd.h>
 
+#include "document/document.hpp"
 #include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
@@ -118,7 +119,13 @@ FileName named(const fs::path& path, bool typed) {
   return typed ? FileName::by_user(path) : FileName::by_document("", path);
 }
 
-std::vector<std::string> listed_inputs(const fs::path& list, const FileAccess& access) {
+// A name in a list, and the number of its line, counted from 1.
+struct ListedName {
+  std::string name;
+  std::size_t line;
+};
+
+std::vector<ListedName> listed_inputs(const fs::path& list, const FileAccess& access) {
   const auto file = MappedFile::open(FileName::by_user(list), access);
   std::string_view text = file->text();
   if (const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -127,12 +134,12 @@ std::vector<std::string> listed_inputs(const fs::path& list, const FileAccess& a
                       translated("name it without BatchOptions::files_from"));
   }
   const char end = text.find('\0') == std::string_view::npos ? '\n' : '\0';
-  std::vector<std::string> inputs;
-  while (!text.empty()) {
+  std::vector<ListedName> inputs;
+  for (std::size_t line = 1; !text.empty(); ++line) {
     const std::size_t length = std::min(text.find(end), text.size());
     std::string_view input = text.substr(0, length);
     if (end == '\n' && input.ends_with('\r')) input.remove_suffix(1);
-    if (!input.empty()) inputs.emplace_back(input);
+    if (!input.empty()) inputs.push_back({std::string(input), line});
     text.remove_prefix(std::min(length + 1, text.size()));
   }
   return inputs;
@@ -177,6 +184,14 @@ void refuse_utf_16(std::string_view text, const fs::path& path) {
   throw input_error(translated("the file is a text in UTF-16, or not a text"),
                     path == "-" ? "standard input" : path_text(path.native()),
                     translated("save it as UTF-8, one text or document a line"));
+}
+
+// Throws Error(input) for a file whose lines are those of one array of documents or texts.
+void refuse_array(std::string_view text, const fs::path& path) {
+  const std::string help = lines_of_array(text, path);
+  if (help.empty()) return;
+  throw input_error(translated("the file is one array, not a document on each line"),
+                    path == "-" ? "standard input" : path_text(path.native()), help);
 }
 
 // Whether a folder of a model says how pictures are prepared for it.
@@ -248,7 +263,7 @@ class DocumentList::Listing {
 
   void add_input(const std::string& input) {
     if (input == "-") {
-      auto lines = read_lines(input);
+      auto lines = read_lines(input, !model_);
       lines->texts = model_;
       add_lines(input, "stdin.jsonl", std::move(lines));
       return;
@@ -271,6 +286,25 @@ class DocumentList::Listing {
   }
 
   void add_path(const fs::path& path) { add_path(path, "", fs::path(whole_name(path)).filename()); }
+
+  // One that is not there fails at its line of the list.
+  void add_listed(const ListedName& listed, const fs::path& list) {
+    const fs::path path(listed.name);
+    std::error_code error;
+    if (fs::status(path, error).type() != fs::file_type::not_found) return add_path(path);
+    if (is_repeated(path)) return;
+    const fs::path beside = list.parent_path() / path;
+    const bool meant = list != "-" && path.is_relative() && fs::exists(beside, error);
+    add_error(
+        path, fs::path(whole_name(path)).filename(),
+        {ErrorKind::file,
+         translated("cannot open {1}: {2}", in_quotes(listed.name), system_error_text(ENOENT)),
+         (list == "-" ? "standard input" : path_text(list.native())) + ":" +
+             std::to_string(listed.line),
+         meant ? translated("names are relative to the current folder: write {1}",
+                            path_text(beside.native()))
+               : translated("check the name: names are relative to the current folder")});
+  }
 
   std::size_t repeated() const { return repeated_; }
 
@@ -355,12 +389,16 @@ class DocumentList::Listing {
     found_.push_back({path.string(), below, 0, nullptr, std::make_unique<Error>(error)});
   }
 
-  void add_file(const fs::path& path, const std::string& below) {
+  // Whether the file was found before.
+  bool is_repeated(const fs::path& path) {
     std::error_code ignored;
-    if (!seen_.insert(fs::absolute(path, ignored).lexically_normal().native()).second) {
-      ++repeated_;
-      return;
-    }
+    if (seen_.insert(fs::absolute(path, ignored).lexically_normal().native()).second) return false;
+    ++repeated_;
+    return true;
+  }
+
+  void add_file(const fs::path& path, const std::string& below) {
+    if (is_repeated(path)) return;
     if (model_ && typed_ && (path.extension() == ".csv" || path.extension() == ".tsv")) {
       add_error(path, below,
                 input_error(translated("this is a table, not texts"), path_text(path.native()),
@@ -382,7 +420,7 @@ class DocumentList::Listing {
       return;
     }
     try {
-      auto lines = read_lines(path);
+      auto lines = read_lines(path, !texts);
       lines->texts = texts;
       add_lines(path, below, std::move(lines));
     } catch (const Error& error) {
@@ -395,11 +433,12 @@ class DocumentList::Listing {
     found_.push_back({path.string(), below, 0, std::move(lines), nullptr});
   }
 
-  std::unique_ptr<Lines> read_lines(const fs::path& path) const {
+  std::unique_ptr<Lines> read_lines(const fs::path& path, bool documents) const {
     return with_whole_files(limits_, [&](const FileAccess& access) {
       const auto file = MappedFile::open(named(path, typed_ || path == "-"), access);
       const std::string_view text = file->text();
       refuse_utf_16(text, path);
+      if (documents) refuse_array(text, path);
       auto lines = std::make_unique<Lines>();
       bool all = true;
       std::uint64_t number = 0;
@@ -447,7 +486,7 @@ DocumentList::DocumentList(const BatchOptions& options) : list_(options.files_fr
     const auto inputs = with_whole_files(
         FileAccess{options.run.document.files.limits, std::nullopt, {}, {}},
         [&](const FileAccess& access) { return listed_inputs(*options.files_from, access); });
-    for (const std::string& input : inputs) listing.add_path(input);
+    for (const ListedName& input : inputs) listing.add_listed(input, *options.files_from);
   }
   repeated_ = listing.repeated();
   for (Source& source : sources_) {

@@ -235,6 +235,11 @@ constexpr ForeignFlags rows[]{
      "heads",
      to_translate("write --ignore-special to leave out rows of special tokens, --without-first-key "
                   "for the first key")},
+    {"-0 --null --print0 -z --zero", "batch|validate",
+     to_translate("leave it out: a list of --files-from whose names end in zero bytes is "
+                  "recognised")},
+    {"--sentence-b-start", "view",
+     to_translate("write --text FIRST --pair SECOND for two sentences of a model")},
     {"--schema", "validate",
      to_translate("leave it out: documents are checked by the program's own rules, and attn-cli "
                   "schema prints them")},

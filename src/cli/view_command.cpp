@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -34,6 +35,22 @@ std::filesystem::path input_of(const std::string& word) {
   return std::filesystem::exists(result, ignored) ? result : std::filesystem::path(word);
 }
 
+// Throws Error(usage) for a file of words, which another program takes beside the maps.
+void refuse_labels(const std::string& word) {
+  std::error_code none;
+  const std::filesystem::path path(word);
+  if (path.extension() != ".txt" || !std::filesystem::is_regular_file(path, none)) return;
+  std::string first;
+  std::ifstream(path) >> first;
+  // Numbers, a comment before them, and documents.
+  if (first.empty() || std::string_view("0123456789+-.#[{").find(first[0]) != std::string::npos ||
+      first == "nan" || first == "inf")
+    return;
+  throw Error(ErrorKind::usage, translated("\"{1}\" is a text, not a file of maps", word),
+              "attn-cli view",
+              translated("for names of tokens, one on each line, write {1}", "--labels " + word));
+}
+
 void take_words(const std::vector<std::string>& words, GivenToView& given) {
   DocumentOptions& document = given.options.document;
   if (words.empty() && document.model) return;
@@ -45,6 +62,7 @@ void take_words(const std::vector<std::string>& words, GivenToView& given) {
   }
   refuse_model_folder(words[0], "attn-cli view");
   document.input = input_of(words[0]);
+  for (auto word = words.begin() + 1; word != words.end(); ++word) refuse_labels(*word);
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
     given.options.maps.others.push_back(input_of(*word));
   }

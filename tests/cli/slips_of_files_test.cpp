@@ -42,3 +42,37 @@ TEST_CASE("an array of texts or documents gets the command that writes one on ea
                         "  where: a.jsonl\n  help:  a file of several has one on each line: write "
                         "jq -c '.[]' a.jsonl > a.lines.jsonl\n");
 }
+
+TEST_CASE("a name of a list that is not there fails at its line, with the one that is meant") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "l");
+  folder.write("l/d.json", R"({"attention":"softmax","scores":[[1,2]]})");
+  folder.write("l/list", "\nd.json\nnowhere.json\n");
+  const Outcome batch =
+      attn_cli({"batch", "--files-from", "l/list", "--plots", "none", "--out", "b", "--jobs", "1"},
+               folder.path());
+  CHECK(batch.exit_code == 1);
+  CHECK(batch.errors ==
+        "attn-cli: d: cannot open \"d.json\": No such file or directory\n"
+        "  where: l/list:2\n"
+        "  help:  names are relative to the current folder: write l/d.json\n"
+        "attn-cli: nowhere: cannot open \"nowhere.json\": No such file or directory\n"
+        "  where: l/list:3\n"
+        "  help:  check the name: names are relative to the current folder\n");
+  CHECK(refused_with(2, {"batch", "-0", "--files-from", "l/list"}, folder.path()) ==
+        told_at("unknown flag \"-0\"", "attn-cli batch",
+                "leave it out: a list of --files-from whose names end in zero bytes is "
+                "recognised"));
+}
+
+TEST_CASE("a page takes words of tokens and pairs of sentences by flags of its own") {
+  const TemporaryFolder folder;
+  folder.write("m.json", R"({"weights":[[0.5,0.5]]})");
+  folder.write("tokens.txt", "The\npeace\n");
+  CHECK(refused_with(2, {"view", "m.json", "tokens.txt"}, folder.path()) ==
+        told_at("\"tokens.txt\" is a text, not a file of maps", "attn-cli view",
+                "for names of tokens, one on each line, write --labels tokens.txt"));
+  CHECK(refused_with(2, {"view", "m.json", "--sentence-b-start", "6"}, folder.path()) ==
+        told_at("unknown flag \"--sentence-b-start\"", "attn-cli view",
+                "write --text FIRST --pair SECOND for two sentences of a model"));
+}
