@@ -199,6 +199,9 @@ TEST_CASE("shards share the items without overlap, and their summaries join to t
       const BatchOutcome early = merge_summaries(folder / "out");
       CHECK(early.counts.items == 5);
       CHECK(early.counts.left() == 1);
+      CHECK(early.warnings ==
+            std::vector<std::string>{"there is no summary of BatchOptions::shard 2/3: compute that "
+                                     "first, and merge again"});
     }
   }
   CHECK(items == 5);
