@@ -24,7 +24,10 @@ Error unset(const std::string& flag, const std::string& text) {
 
 Error below_zero(const std::string& flag, std::int64_t number) {
   return {ErrorKind::usage, translated("{1} counts from 0: {2} is below", flag, number), flag,
-          translated("give its number from 0")};
+          flag == "--query" || flag == "--key"
+              ? translated("give its number from 0; {1} shows those of a text",
+                           "attn-cli tokens --model M --text TEXT")
+              : translated("give its number from 0")};
 }
 
 bool is_digits(const std::string& text) {
@@ -304,6 +307,12 @@ std::string meant_choice(const std::string& flag, const std::string& text,
     return translated("write {1}", "--without-heads-of LAYER");
   if (flag == "--analyses" && text == "attribution")
     return translated("write {1}", "--attribution --patch TEXT");
+  constexpr std::string_view of_logits[]{"direct_logit_attribution", "logit_attribution", "dla",
+                                         "logit"};
+  if (flag == "--analyses" && std::ranges::count(of_logits, text) > 0) {
+    return translated("write {1}, or {2} with a corpus",
+                      "attn-cli explain --model M --text TEXT --logit TOKEN", "--logit TOKEN");
+  }
   if (flag == "--statistics" && text == "loss") return translated("write {1}", "--analyses loss");
   if (flag == "--as" && (text == "ascii" || text == "plain" || text == "text"))
     return translated("write {1}", "--color never");

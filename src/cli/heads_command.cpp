@@ -141,12 +141,36 @@ int read(const GivenHeads& given) {
                                                 : read_one(heads, given);
 }
 
+// Throws Error(usage) for a list of which several names are those of other programs, with all of
+// them as they are called here.
+void refuse_other_names(const std::string& flag, const std::string& text,
+                        const std::vector<std::string_view>& names) {
+  std::string meant;
+  std::size_t others = 0;
+  for (const std::string& part : listed(flag, text)) {
+    std::string own = part;
+    if (std::ranges::count(names, std::string_view(part)) == 0) {
+      const auto near = std::ranges::find_if(names, [&](std::string_view name) {
+        return suggestion(part, names) == suggestion(name, names);
+      });
+      if (near == names.end()) return;
+      own = *near;
+      ++others;
+    }
+    meant += (meant.empty() ? "" : ",") + own;
+  }
+  if (others < 2) return;
+  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+              translated("write {1}", flag + " " + meant));
+}
+
 template <class Table>
 void add_list(Flags& flags, const std::string& name, const Table& table, const std::string& help,
               const std::function<void(std::size_t)>& take,
               const std::function<void()>& none = {}) {
   Flag& flag = flags.add(name, "LIST", help, [=](const std::string& text) {
     if (none && text == "none") return none();
+    refuse_other_names(name, text, names_of(table));
     for (const std::string& part : listed(name, text)) {
       if (part != "all") {
         take(choice(name, part, names_of(table)));

@@ -223,9 +223,40 @@ void put_columns(const Tensor& from, std::size_t first, std::size_t count,
 
 namespace {
 
+// The place that TransformerLens calls by the name of a hook, "1.residual" for
+// "blocks.2.hook_resid_pre", in a model of one stack; empty for other texts.
+std::string place_of_hook(std::string_view text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string positions(text.substr(colon));
+  text = text.substr(0, colon);
+  if (text == "hook_embed") return "embedding" + positions;
+  constexpr std::string_view start = "blocks.";
+  if (!text.starts_with(start)) return "";
+  text.remove_prefix(start.size());
+  const std::size_t point = std::min(text.find('.'), text.size());
+  std::size_t layer = 0;
+  if (!parse_number(text.substr(0, point), layer)) return "";
+  const std::string_view hook = text.substr(std::min(point + 1, text.size()));
+  if (hook == "hook_resid_pre" && layer == 0) return "embedding" + positions;
+  constexpr std::pair<std::string_view, std::string_view> hooks[]{
+      {"hook_resid_pre", ".residual"},
+      {"hook_resid_post", ".residual"},
+      {"hook_attn_out", ".attention"},
+      {"hook_mlp_out", ".feed_forward"},
+      {"attn.hook_attn_out", ".attention"}};
+  for (const auto& [name, part] : hooks) {
+    if (name != hook) continue;
+    const std::size_t own = hook == "hook_resid_pre" ? layer - 1 : layer;
+    return std::to_string(own) + std::string(part) + positions;
+  }
+  return "";
+}
+
 // Help for places that are several, ranges or words as positions, or parts within a head; empty for
 // other texts.
 std::string meant_places(const std::string& text) {
+  if (const std::string hook = place_of_hook(text); !hook.empty())
+    return translated("write {1}", hook);
   const std::size_t colon = std::min(text.find(':'), text.size());
   const std::string part = text.substr(0, colon),
                     at = text.substr(std::min(colon + 1, text.size()));

@@ -326,6 +326,8 @@ constexpr std::pair<std::string_view, std::string_view> foreign_names[]{
     {"ffn", "feed-forward"},
     {"resid-pre", "before"},
     {"resid-post", "residual"},
+    {"attn-out", "attention"},
+    {"mlp-out", "feed-forward"},
     {"log10", "log"},
     {"top-left", "upper-left"},
     {"bottom-right", "lower-right"},

@@ -76,3 +76,30 @@ TEST_CASE("a page takes words of tokens and pairs of sentences by flags of its o
         told_at("unknown flag \"--sentence-b-start\"", "attn-cli view",
                 "write --text FIRST --pair SECOND for two sentences of a model"));
 }
+
+TEST_CASE("parts and analyses in the words of TransformerLens get those of heads") {
+  const auto refused = [](const std::string& flag, const std::string& value) {
+    return refused_with(2, {"heads", "--model", own_model, "--text", "The peace", "--patch",
+                            "The war", flag, value});
+  };
+  CHECK(refused("--sweep", "resid_pre,attn_out,mlp_out") ==
+        told_at("invalid value \"resid_pre,attn_out,mlp_out\" for --sweep", "--sweep",
+                "write --sweep before,attention,feed_forward"));
+  CHECK(refused("--sweep", "heads,resid_pre") ==
+        told_at("invalid value \"resid_pre\" for --sweep", "--sweep",
+                "did you mean \"before\"?"));
+  CHECK(refused("--analyses", "direct_logit_attribution") ==
+        told_at("invalid value \"direct_logit_attribution\" for --analyses", "--analyses",
+                "write attn-cli explain --model M --text TEXT --logit TOKEN, or --logit TOKEN with "
+                "a corpus"));
+}
+
+TEST_CASE("positions from the end get the command that numbers a text's tokens") {
+  for (const std::string flag : {"--query", "--key"}) {
+    CHECK(refused_with(2, {"run", "--model", own_model, "--text", "The peace", "--why", "2.0", flag,
+                           "-1"}) ==
+          told_at(flag + " counts from 0: -1 is below", flag,
+                  "give its number from 0; attn-cli tokens --model M --text TEXT shows those of a "
+                  "text"));
+  }
+}

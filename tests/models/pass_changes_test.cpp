@@ -211,6 +211,11 @@ TEST_CASE("places of patches are read, and what they cannot be is named") {
     CHECK(error_from([&] { place(text); }) ==
           "\"" + text + "\" names no part of the model\n  where: at\n  help:  " + help);
   };
+  refused("blocks.2.hook_resid_pre", "write 1.residual");
+  refused("blocks.0.hook_resid_pre:3", "write embedding:3");
+  refused("blocks.2.hook_resid_post:3,4", "write 2.residual:3,4");
+  refused("blocks.1.hook_attn_out", "write 1.attention");
+  refused("blocks.1.hook_mlp_out", "write 1.feed_forward");
   refused("2.1:x", "give positions after the colon, from 0: 2.1:3,4");
   refused("2.1:3-5", "write 2.1:3,4,5");
   refused("2.residual:3:5", "write 2.residual:3,4,5");
