@@ -295,6 +295,8 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"answer", write_logit},
     {"target", write_logit},
     {"wrong_answer", write_against},
+    {"wrong", write_against},
+    {"incorrect", write_against},
     {"answers", write_answers},
     {"names", write_labels},
     {"batch_first", write_batch_first},

@@ -167,8 +167,11 @@ class ModelReader {
     if (!model().vision && root_.find("text") != nullptr) return;
     for (const char* key : {"prompt", "truncate"}) {
       if (root_.find(key) == nullptr) continue;
+      const bool meant = key == std::string_view("prompt") && !model().vision;
       throw input_error(translated("\"{1}\" is for texts that a model of texts reads", key),
-                        pointer_to("", key), translated("leave it out, or give \"text\""));
+                        pointer_to("", key),
+                        meant ? translated("write \"text\" instead of \"prompt\", or beside it")
+                              : translated("leave it out, or give \"text\""));
     }
   }
 

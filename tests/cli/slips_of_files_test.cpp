@@ -13,8 +13,8 @@ namespace {
 
 const std::string own_model = std::string(ATTN_DATA) + "/speeches";
 
-std::string told_at(const std::string& problem, const std::string& where,
-                    const std::string& help) {
+std::string file_answer(const std::string& problem, const std::string& where,
+                        const std::string& help) {
   return "attn-cli: " + problem + "\n  where: " + where + "\n  help:  " + help + "\n";
 }
 
@@ -25,22 +25,24 @@ TEST_CASE("an array of texts or documents gets the command that writes one on ea
   folder.write("texts.json", "[\"The peace\", \"The war\"]");
   CHECK(refused_with(2, {"heads", "--model", own_model, "--corpus", "texts.json", "--out", "h"},
                      folder.path()) ==
-        told_at("the corpus is one array, not a text on each line", "--corpus",
-                "a file of several has one on each line: write jq -c '.[] | {text: .}' texts.json "
-                "> texts.jsonl"));
+        file_answer(
+            "the corpus is one array, not a text on each line", "--corpus",
+            "a file of several has one on each line: write jq -c '.[] | {text: .}' texts.json "
+            "> texts.jsonl"));
   folder.write("d.json", "[{\"attention\": \"softmax\", \"scores\": [[1, 2]]}]");
   CHECK(refused_with(3, {"run", "d.json"}, folder.path()) ==
-        told_at("an input document is an object, but this is an array", "d.json",
-                "a file of several has one on each line: write jq -c '.[]' d.json > d.jsonl"));
+        file_answer("an input document is an object, but this is an array", "d.json",
+                    "a file of several has one on each line: write jq -c '.[]' d.json > d.jsonl"));
   folder.write("a.jsonl",
                "[\n{\"attention\":\"softmax\",\"scores\":[[1,2]]},\n"
                "{\"attention\":\"softmax\",\"scores\":[[2,1]]}\n]\n");
   const Outcome batch =
       attn_cli({"batch", "a.jsonl", "--plots", "none", "--out", "b"}, folder.path());
   CHECK(batch.exit_code == 1);
-  CHECK(batch.errors == "attn-cli: a: the file is one array, not a document on each line\n"
-                        "  where: a.jsonl\n  help:  a file of several has one on each line: write "
-                        "jq -c '.[]' a.jsonl > a.lines.jsonl\n");
+  CHECK(batch.errors ==
+        "attn-cli: a: the file is one array, not a document on each line\n"
+        "  where: a.jsonl\n  help:  a file of several has one on each line: write "
+        "jq -c '.[]' a.jsonl > a.lines.jsonl\n");
 }
 
 TEST_CASE("a name of a list that is not there fails at its line, with the one that is meant") {
@@ -60,9 +62,9 @@ TEST_CASE("a name of a list that is not there fails at its line, with the one th
         "  where: l/list:3\n"
         "  help:  check the name: names are relative to the current folder\n");
   CHECK(refused_with(2, {"batch", "-0", "--files-from", "l/list"}, folder.path()) ==
-        told_at("unknown flag \"-0\"", "attn-cli batch",
-                "leave it out: a list of --files-from whose names end in zero bytes is "
-                "recognised"));
+        file_answer("unknown flag \"-0\"", "attn-cli batch",
+                    "leave it out: a list of --files-from whose names end in zero bytes is "
+                    "recognised"));
 }
 
 TEST_CASE("a page takes words of tokens and pairs of sentences by flags of its own") {
@@ -70,11 +72,11 @@ TEST_CASE("a page takes words of tokens and pairs of sentences by flags of its o
   folder.write("m.json", R"({"weights":[[0.5,0.5]]})");
   folder.write("tokens.txt", "The\npeace\n");
   CHECK(refused_with(2, {"view", "m.json", "tokens.txt"}, folder.path()) ==
-        told_at("\"tokens.txt\" is a text, not a file of maps", "attn-cli view",
-                "for names of tokens, one on each line, write --labels tokens.txt"));
+        file_answer("\"tokens.txt\" is a text, not a file of maps", "attn-cli view",
+                    "for names of tokens, one on each line, write --labels tokens.txt"));
   CHECK(refused_with(2, {"view", "m.json", "--sentence-b-start", "6"}, folder.path()) ==
-        told_at("unknown flag \"--sentence-b-start\"", "attn-cli view",
-                "write --text FIRST --pair SECOND for two sentences of a model"));
+        file_answer("unknown flag \"--sentence-b-start\"", "attn-cli view",
+                    "write --text FIRST --pair SECOND for two sentences of a model"));
 }
 
 TEST_CASE("parts and analyses in the words of TransformerLens get those of heads") {
@@ -83,23 +85,41 @@ TEST_CASE("parts and analyses in the words of TransformerLens get those of heads
                             "The war", flag, value});
   };
   CHECK(refused("--sweep", "resid_pre,attn_out,mlp_out") ==
-        told_at("invalid value \"resid_pre,attn_out,mlp_out\" for --sweep", "--sweep",
-                "write --sweep before,attention,feed_forward"));
+        file_answer("invalid value \"resid_pre,attn_out,mlp_out\" for --sweep", "--sweep",
+                    "write --sweep before,attention,feed_forward"));
   CHECK(refused("--sweep", "heads,resid_pre") ==
-        told_at("invalid value \"resid_pre\" for --sweep", "--sweep",
-                "did you mean \"before\"?"));
+        file_answer("invalid value \"resid_pre\" for --sweep", "--sweep",
+                    "did you mean \"before\"?"));
   CHECK(refused("--analyses", "direct_logit_attribution") ==
-        told_at("invalid value \"direct_logit_attribution\" for --analyses", "--analyses",
-                "write attn-cli explain --model M --text TEXT --logit TOKEN, or --logit TOKEN with "
-                "a corpus"));
+        file_answer(
+            "invalid value \"direct_logit_attribution\" for --analyses", "--analyses",
+            "write attn-cli explain --model M --text TEXT --logit TOKEN, or --logit TOKEN with "
+            "a corpus"));
 }
 
 TEST_CASE("positions from the end get the command that numbers a text's tokens") {
   for (const std::string flag : {"--query", "--key"}) {
     CHECK(refused_with(2, {"run", "--model", own_model, "--text", "The peace", "--why", "2.0", flag,
                            "-1"}) ==
-          told_at(flag + " counts from 0: -1 is below", flag,
-                  "give its number from 0; attn-cli tokens --model M --text TEXT shows those of a "
-                  "text"));
+          file_answer(
+              flag + " counts from 0: -1 is below", flag,
+              "give its number from 0; attn-cli tokens --model M --text TEXT shows those of a "
+              "text"));
   }
+}
+
+TEST_CASE("lines of a corpus in other keys are told the key to write") {
+  const TemporaryFolder folder;
+  const auto warned = [&](const std::string& line) {
+    folder.write("c.jsonl", line + "\n");
+    const Outcome outcome = attn_cli(
+        {"heads", "--model", own_model, "--corpus", "c.jsonl", "--out", "h"}, folder.path());
+    return outcome.errors;
+  };
+  CHECK(warned(R"({"prompt":"The peace"})") ==
+        "attn-cli: warning: line 1 is left out: \"prompt\" is for texts that a model of texts "
+        "reads (at c.jsonl:1, /prompt); write \"text\" instead of \"prompt\", or beside it\n");
+  CHECK(warned(R"({"text":"The peace","logit":" of","wrong":" and"})") ==
+        "attn-cli: warning: line 1 is left out: unknown key \"wrong\" (at c.jsonl:1, /wrong); "
+        "write \"against_logit\", the token\n");
 }
