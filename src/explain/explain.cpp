@@ -18,6 +18,7 @@
 #include "maps/opened_input.hpp"
 #include "models/pass.hpp"
 #include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
 #include "support/overloaded.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -73,6 +74,15 @@ class KindExplanation {
     const bool both = model != nullptr && model->folder->architecture.encoder_decoder();
     if (!both) {
       if (options_.stack.empty()) return plan_.attentions[0];
+      if (std::size_t layer = 0; parse_number(options_.stack, layer) && options_.layer) {
+        const std::string head = std::to_string(*options_.layer);
+        throw Error(ErrorKind::usage,
+                    translated("{1} is a layer and a head, not a layer",
+                               in_quotes(options_.stack + "." + head)),
+                    "ExplainOptions::layer",
+                    translated("write {1}", "ExplainOptions::layer " + options_.stack +
+                                                " ExplainOptions::head " + head));
+      }
       throw input_error(
           translated(
               "there is no {1}: the document asks for no model with an encoder and a decoder",

@@ -61,12 +61,29 @@ class CircuitsReading {
   }
 
  private:
+  // The heads of a layer whose number alone was given, "3.0,3.1"; empty for other names.
+  std::string meant_heads(const StackCircuits& all) const {
+    std::string heads;
+    for (const std::string& name : options_.heads) {
+      std::size_t layer = 0;
+      if (!parse_number(name, layer)) return "";
+      for (const HeadCircuit& head : all.heads) {
+        if (head.head.layer == layer) heads += (heads.empty() ? "" : ",") + head.head.text();
+      }
+    }
+    return heads;
+  }
+
   std::vector<ModelPlace> chosen(const StackCircuits& all) const {
     std::vector<ModelPlace> heads;
     if (!options_.heads.empty() && options_.tokens.empty()) {
+      const std::string meant = meant_heads(all);
       throw Error(ErrorKind::usage, translated("rows of circuits are those of tokens"),
                   "CircuitsOptions::heads",
-                  translated("add CircuitsOptions::tokens, or leave it out"));
+                  meant.empty() ? translated("add CircuitsOptions::tokens, or leave it out")
+                                : translated("write {1}, or leave it out",
+                                             "CircuitsOptions::heads " + meant +
+                                                 " CircuitsOptions::tokens TOKEN"));
     }
     for (const std::string& name : options_.heads) {
       const auto head = ModelPlace::parse(name);
@@ -75,10 +92,12 @@ class CircuitsReading {
       if (known == all.heads.end()) {
         const std::string_view stack =
             all.heads.empty() ? std::string_view() : name_of(all.heads.front().head.stack);
+        const std::string meant = meant_heads(all);
         throw input_error(
             translated("{1} names no head", in_quotes(name)), "CircuitsOptions::heads",
-            stack.empty() ? translated("give LAYER.HEAD, both from 0")
-                          : translated("give {1}.LAYER.HEAD, both from 0", std::string(stack)));
+            !meant.empty()  ? translated("write {1}", "CircuitsOptions::heads " + meant)
+            : stack.empty() ? translated("give LAYER.HEAD, both from 0")
+                            : translated("give {1}.LAYER.HEAD, both from 0", std::string(stack)));
       }
       heads.push_back(known->head);
     }

@@ -123,3 +123,10 @@ TEST_CASE("lines of a corpus in other keys are told the key to write") {
         "attn-cli: warning: line 1 is left out: unknown key \"wrong\" (at c.jsonl:1, /wrong); "
         "write \"against_logit\", the token\n");
 }
+
+TEST_CASE("a layer and a head for a layer get both flags") {
+  CHECK(refused_with(2, {"explain", "--model", own_model, "--text", "The peace", "--layers", "2.0",
+                         "--query", "3"}) ==
+        file_answer("\"2.0\" is a layer and a head, not a layer", "--layers",
+                    "write --layers 2 --head 0"));
+}

@@ -33,6 +33,10 @@ TEST_CASE("circuits are reported with tokens, and refused where there are none")
   CHECK(error_from([&] { read_circuits(options); }) ==
         "\"2.0\" names no head\n  where: CircuitsOptions::heads\n  help:  give LAYER.HEAD, both "
         "from 0");
+  options.heads = {"1"};
+  CHECK(error_from([&] { read_circuits(options); }) ==
+        "\"1\" names no head\n  where: CircuitsOptions::heads\n  help:  write "
+        "CircuitsOptions::heads 1.0,1.1,1.2,1.3");
   CircuitsOptions decoder;
   decoder.model.path = stored_cases / "bart_start_token" / "checkpoint";
   decoder.tokens = {"7"};
@@ -41,6 +45,12 @@ TEST_CASE("circuits are reported with tokens, and refused where there are none")
         "\"0.0\" names no head\n  where: CircuitsOptions::heads\n  help:  give "
         "decoder.LAYER.HEAD, both from 0");
   options.tokens.clear();
+  options.heads = {"0", "1"};
+  CHECK(error_from([&] { read_circuits(options); }, ErrorKind::usage) ==
+        "rows of circuits are those of tokens\n  where: CircuitsOptions::heads\n  help:  write "
+        "CircuitsOptions::heads 0.0,0.1,0.2,0.3,1.0,1.1,1.2,1.3 CircuitsOptions::tokens TOKEN, or "
+        "leave it out");
+  options.heads = {"1.1"};
   CHECK(error_from([&] { read_circuits(options); }, ErrorKind::usage) ==
         "rows of circuits are those of tokens\n  where: CircuitsOptions::heads\n  help:  add "
         "CircuitsOptions::tokens, or leave it out");
