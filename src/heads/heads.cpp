@@ -206,11 +206,16 @@ class Reading {
     }
     if (wants(HeadAnalysis::induction)) {
       outcome_.induction = induction_test(*model, options_);
-      const std::size_t length = 2 * options_.induction_length;
+      const auto& tokenizer = model->folder->tokenizer;
+      const bool begun =
+          tokenizer && (tokenizer->special_ids().first || tokenizer->special_ids().classifier);
+      const std::size_t n = options_.induction_length, length = 2 * n + (begun ? 1 : 0);
       const auto made_for = model->folder->architecture.made_for;
       if (made_for && length > *made_for) {
         outcome_.warnings.push_back(
-            translated("a text has {1} tokens, and the model was made for {2}", length, *made_for));
+            translated("HeadsOptions::induction_length {1} makes texts of {2} tokens, and the "
+                       "model was made for {3}: write HeadsOptions::induction_length {4} at most",
+                       n, length, *made_for, (*made_for - (begun ? 1 : 0)) / 2));
       }
     }
     if (patch) outcome_.patches = head_patches(*model, *patch, options_);

@@ -130,3 +130,13 @@ TEST_CASE("a layer and a head for a layer get both flags") {
         file_answer("\"2.0\" is a layer and a head, not a layer", "--layers",
                     "write --layers 2 --head 0"));
 }
+
+TEST_CASE("texts of the induction test that are too long get the longest that fits") {
+  const Outcome heads = attn_cli({"heads", "--model", own_model, "--text", "The peace",
+                                  "--analyses", "induction", "--induction-samples", "1",
+                                  "--induction-length", "128"});
+  CHECK(heads.exit_code == 0);
+  CHECK(heads.errors ==
+        "attn-cli: warning: --induction-length 128 makes texts of 257 tokens, and the model was "
+        "made for 256: write --induction-length 127 at most\n");
+}
