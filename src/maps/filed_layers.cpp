@@ -243,6 +243,20 @@ class LayerSearch {
                        "DocumentOptions::model, and a text with DocumentOptions::texts",
                        folder.string()));
       }
+      for (const std::string& name : file.names()) {
+        const bool scores = name.ends_with("attn_scores") || name == "scores" ||
+                            name == "attn_logits" || name == "attention_scores";
+        if (!scores) continue;
+        const std::string document = R"({"attention": "softmax", "scores": {"file": )" +
+                                     in_quotes(file.name()) + R"(, "name": )" + in_quotes(name) +
+                                     "}}";
+        throw input_error(
+            translated("there are no weights to draw among {1}", listed(tensors) + others),
+            file.name(),
+            translated("scores become weights by a softmax: save the weights, which "
+                       "TransformerLens calls hook_pattern, or name a document of one layer, {1}",
+                       document));
+      }
       throw input_error(
           translated("there are no weights to draw among {1}", listed(tensors) + others),
           file.name(),

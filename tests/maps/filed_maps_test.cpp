@@ -265,6 +265,22 @@ TEST_CASE("a file without a map says which tensors there are") {
             "MapRequest::axes if it is a map");
 }
 
+TEST_CASE("a file of scores gets the document that makes weights of them") {
+  const TemporaryFolder folder;
+  const std::string name = "blocks.0.attn.hook_attn_scores";
+  const std::vector<NamedTensor> tensors{
+      {name, Tensor({1, 1, 2, 2}, std::vector<double>{1, -2, 3, -4})}};
+  const PlotRequest request = request_for(folder.write("a.npz", npz_bytes(tensors)));
+  const std::string file = request.input.string();
+  CHECK(error_from([&] { read_heatmap(request); }) ==
+        "there are no weights to draw among \"" + name + "\" [1,1,2,2]; \"" + name +
+            "\": 2 of 4 numbers are negative, which no weight is\n  where: " + file +
+            "\n  help:  scores become weights by a softmax: save the weights, which "
+            "TransformerLens calls hook_pattern, or name a document of one layer, "
+            R"({"attention": "softmax", "scores": {"file": ")" +
+            file + R"(", "name": ")" + name + R"("}})");
+}
+
 TEST_CASE("a key that stands beside the tensors by mistake is named with the nearest one") {
   const TemporaryFolder folder;
   const PlotRequest request =
