@@ -460,6 +460,24 @@ void check_folder(const fs::path& path) {
   for (const std::string_view start : {"hf://", "hf:", "huggingface:"}) {
     if (meant.empty() && name.starts_with(start)) meant = name.substr(start.size());
   }
+  for (const std::string_view start :
+       {"https://huggingface.co/", "http://huggingface.co/", "https://hf.co/", "huggingface.co/"}) {
+    if (!name.starts_with(start)) continue;
+    std::string repository = name.substr(start.size());
+    // What follows the owner and the name is a page of the repository.
+    const std::size_t slash = repository.find('/');
+    if (slash != repository.npos)
+      repository.resize(std::min(repository.find('/', slash + 1), repository.size()));
+    while (repository.ends_with('/')) repository.pop_back();
+    if (repository.empty()) break;
+    if (std::ranges::count(cached_model_names(), repository) > 0) {
+      meant = repository;
+      break;
+    }
+    throw Error(ErrorKind::file, translated("there is no folder {1}", in_quotes(name)), "",
+                translated("nothing is downloaded: get it with {1}, and give its name, {2}",
+                           "hf download " + repository, repository));
+  }
   if (name.starts_with("~/")) meant = "\"$HOME" + name.substr(1) + '"';
   if (!meant.empty()) {
     throw Error(ErrorKind::file, translated("there is no folder {1}", in_quotes(name)), "",

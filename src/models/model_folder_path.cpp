@@ -123,6 +123,11 @@ std::string meant_model(const std::string& name, const fs::path& folder) {
     if (const std::size_t slash = own.find("--"); slash != own.npos) own.replace(slash, 2, "/");
     return translated("write {1}", own);
   }
+  // Names of models that had no owner once.
+  for (const std::string& own : repositories(hub())) {
+    if (name.find('/') == name.npos && own.ends_with("/" + name))
+      return translated("write {1}", own);
+  }
   constexpr std::string_view of_tiktoken[]{"cl100k_base", "o200k_base", "p50k_base", "r50k_base"};
   if (std::ranges::count(of_tiktoken, name) > 0) {
     return translated("this is a tokenizer of tiktoken: name its file, {1}", name + ".tiktoken");

@@ -457,8 +457,7 @@ TEST_CASE("files, folders and names in place of something else are called what t
                 "name a picture in it, or give all to attn-cli batch --model M data"));
   CHECK(errors({"run", "--model", "https://huggingface.co/gpt2", "--text", "a"}) ==
         told_of("there is no folder \"https://huggingface.co/gpt2\"", "https://huggingface.co/gpt2",
-                "nothing is downloaded: get it with hf download, and give its name there, such as "
-                "gpt2"));
+                "nothing is downloaded: get it with hf download gpt2, and give its name, gpt2"));
   CHECK(errors({"heads", "--model", speeches_folder, "--corpus", "data/d.json", "--out", "h"}) ==
         told_of("\"model\" has no meaning for scaled_dot_product attention", "--model",
                 "leave it out, or give a text instead of the kind of attention and its tensors: a "

@@ -114,6 +114,7 @@ TEST_CASE("names that are meant otherwise than in the cache get the one that is 
   };
   told("ollama/llama3", "write ollama:llama3");
   told("models--tiny--one", "write tiny/one");
+  told("one", "write tiny/one");
   told("cl100k_base", "this is a tokenizer of tiktoken: name its file, cl100k_base.tiktoken");
   told("models/speechs", "did you mean \"models/speeches\"?");
   told("models/empti", "looked in " + places.hub.string() +
@@ -123,6 +124,13 @@ TEST_CASE("names that are meant otherwise than in the cache get the one that is 
         "=: write \"$HOME/speeches\"");
   CHECK(error_from([] { ModelFolder::open("hf:tiny/one", std::nullopt, {}); }, ErrorKind::file) ==
         "there is no folder \"hf:tiny/one\"\n  help:  write tiny/one");
+  const auto of_address = [](const std::string& address, const std::string& help) {
+    CHECK(error_from([&] { ModelFolder::open(address, std::nullopt, {}); }, ErrorKind::file) ==
+          "there is no folder \"" + address + "\"\n  help:  " + help);
+  };
+  of_address("https://huggingface.co/tiny/one", "write tiny/one");
+  of_address("https://huggingface.co/tiny/two/tree/main",
+             "nothing is downloaded: get it with hf download tiny/two, and give its name, tiny/two");
 }
 
 TEST_CASE("a model is found by its name in Ollama's store") {
