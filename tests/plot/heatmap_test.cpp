@@ -439,6 +439,15 @@ TEST_CASE("a font that is not installed is refused, another one is named in SVG 
   CHECK(error_of(heatmap, options, ErrorKind::usage) ==
         "there is no font \"No Such Font\" on this machine\n  where: FigureOptions::font\n"
         "  help:  give a family that fc-list : family lists, such as DejaVu Sans");
+  // A name that says a language gets an installed font of that, if there is one.
+  options.figure.font = "No Such Font SC";
+  const std::string instead = plot::installed_instead(options.figure.font);
+  CHECK(error_of(heatmap, options, ErrorKind::usage) ==
+        "there is no font \"No Such Font SC\" on this machine\n  where: FigureOptions::font\n"
+        "  help:  give a family that fc-list : family lists, such as " +
+            (instead.empty() ? std::string("DejaVu Sans") : instead));
+  CHECK((instead.empty() || plot::is_installed(instead)));
+  CHECK(plot::installed_instead("No Such Font").empty());
   options.figure.font = "serif";
   CHECK(draw_heatmap(heatmap, options, PictureFormat::svg).bytes.find("font-family=\"'serif', ") !=
         std::string::npos);

@@ -111,6 +111,36 @@ std::string families_of_scripts(const std::string& text) {
   return families;
 }
 
+std::string installed_instead(const std::string& family) {
+  constexpr std::pair<std::string_view, const char*> languages[]{
+      {" SC", "zh-cn"},      {" CN", "zh-cn"},    {"YaHei", "zh-cn"},    {"SimHei", "zh-cn"},
+      {"SimSun", "zh-cn"},   {"KaiTi", "zh-cn"},  {"FangSong", "zh-cn"}, {"PingFang", "zh-cn"},
+      {"Heiti", "zh-cn"},    {"Songti", "zh-cn"}, {" TC", "zh-tw"},      {" HK", "zh-tw"},
+      {"JhengHei", "zh-tw"}, {" JP", "ja"},       {"Hiragino", "ja"},    {"Meiryo", "ja"},
+      {"Yu Gothic", "ja"},   {" KR", "ko"},       {"Malgun", "ko"},      {"Nanum", "ko"}};
+  const auto named = std::ranges::find_if(
+      languages, [&](const auto& row) { return family.find(row.first) != family.npos; });
+  if (named == std::end(languages)) return "";
+  const auto* const language = reinterpret_cast<const FcChar8*>(named->second);
+  FcPattern* pattern = FcPatternCreate();
+  FcPatternAddString(pattern, FC_LANG, language);
+  FcConfigSubstitute(nullptr, pattern, FcMatchPattern);
+  FcDefaultSubstitute(pattern);
+  FcResult result = FcResultNoMatch;
+  FcPattern* match = FcFontMatch(nullptr, pattern, &result);
+  FcPatternDestroy(pattern);
+  if (match == nullptr) return "";
+  FcLangSet* known = nullptr;
+  FcChar8* name = nullptr;
+  std::string instead;
+  if (FcPatternGetLangSet(match, FC_LANG, 0, &known) == FcResultMatch &&
+      FcLangSetHasLang(known, language) == FcLangEqual &&
+      FcPatternGetString(match, FC_FAMILY, 0, &name) == FcResultMatch)
+    instead = reinterpret_cast<const char*>(name);
+  FcPatternDestroy(match);
+  return instead;
+}
+
 bool is_installed(const std::string& family) {
   for (const char* general : {"serif", "sans-serif", "monospace"}) {
     if (family == general) return true;

@@ -35,6 +35,10 @@ std::string families_of_scripts(const std::string& text);
 /// Whether there is a font of this family, or one that stands for a general name such as "serif".
 bool is_installed(const std::string& family);
 
+/// An installed family with the letters of the language that the name of another one says, "zh-cn"
+/// of "Noto Sans CJK SC"; empty if the name says none, or there is no such font.
+std::string installed_instead(const std::string& family);
+
 /// A font whose letters FreeType's auto-hinter fits to the pixels, eight times finer across than
 /// down, as in matplotlib. Text that is fitted otherwise takes other room and looks different at
 /// the resolution of screens.

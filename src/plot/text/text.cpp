@@ -157,9 +157,11 @@ Point aligned_point(const Box& box, const Alignment& alignment, double ascent, d
 Typesetter::Typesetter(double pixels_per_point, Lettering lettering, const std::string& family)
     : pixels_per_point_(pixels_per_point), family_(family), lettering_(lettering) {
   if (family != usual_family && !is_installed(family)) {
+    const std::string instead = installed_instead(family);
     throw Error(ErrorKind::usage, translated("there is no font \"{1}\" on this machine", family),
                 "FigureOptions::font",
-                translated("give a family that fc-list : family lists, such as {1}", usual_family));
+                translated("give a family that fc-list : family lists, such as {1}",
+                           instead.empty() ? std::string(usual_family) : instead));
   }
   if (lettering != Lettering::outlines) hinted_font_ = std::make_unique<HintedFont>(family.c_str());
   // Letters that it lacks look as everywhere else.
