@@ -127,7 +127,8 @@ std::size_t token_named(const std::string& text, const ModelFolder& folder, cons
           ? translated("with the space before it {1} is one token: give that, or a token's id",
                        in_quotes(spaced))
           : translated("give one of its tokens, which {1} shows, or an id",
-                       "attn-cli tokens --model M --text " + in_quotes(text)));
+                       "attn-cli tokens DocumentOptions::model M DocumentOptions::texts " +
+                           in_quotes(text)));
 }
 
 void check_why(const WhyOptions& why, const ModelFolder& folder, const ModelTexts& text) {

@@ -132,9 +132,9 @@ TEST_CASE("a layer and a head for a layer get both flags") {
 }
 
 TEST_CASE("texts of the induction test that are too long get the longest that fits") {
-  const Outcome heads = attn_cli({"heads", "--model", own_model, "--text", "The peace",
-                                  "--analyses", "induction", "--induction-samples", "1",
-                                  "--induction-length", "128"});
+  const Outcome heads =
+      attn_cli({"heads", "--model", own_model, "--text", "The peace", "--analyses", "induction",
+                "--induction-samples", "1", "--induction-length", "128"});
   CHECK(heads.exit_code == 0);
   CHECK(heads.errors ==
         "attn-cli: warning: --induction-length 128 makes texts of 257 tokens, and the model was "

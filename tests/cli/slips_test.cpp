@@ -325,11 +325,12 @@ TEST_CASE("what is not a document is called what it is, in a batch too") {
   CHECK(errors({"heads", "--corpus", "notes.txt", "--out", "h"}) ==
         "attn-cli: there is no model that reads the texts\n  where: --corpus\n"
         "  help:  name its folder with --model; without one a corpus is a .jsonl of documents\n");
-  CHECK(errors({"heads", "--model", speeches, "--corpus", "notes.txt", "--logit", "nope", "--out",
-                "h"}) ==
-        "attn-cli: \"nope\" is 3 tokens\n  where: --logit\n"
-        "  help:  give one of its tokens, which attn-cli tokens --model M --text \"nope\" shows, or "
-        "an id\n");
+  CHECK(
+      errors({"heads", "--model", speeches, "--corpus", "notes.txt", "--logit", "nope", "--out",
+              "h"}) ==
+      "attn-cli: \"nope\" is 3 tokens\n  where: --logit\n"
+      "  help:  give one of its tokens, which attn-cli tokens --model M --text \"nope\" shows, or "
+      "an id\n");
   // A model's configuration names its folder.
   const Outcome model = attn_cli({"model", speeches + "/config.json"}, folder.path());
   CHECK(model.errors == "");

@@ -129,8 +129,9 @@ TEST_CASE("names that are meant otherwise than in the cache get the one that is 
           "there is no folder \"" + address + "\"\n  help:  " + help);
   };
   of_address("https://huggingface.co/tiny/one", "write tiny/one");
-  of_address("https://huggingface.co/tiny/two/tree/main",
-             "nothing is downloaded: get it with hf download tiny/two, and give its name, tiny/two");
+  of_address(
+      "https://huggingface.co/tiny/two/tree/main",
+      "nothing is downloaded: get it with hf download tiny/two, and give its name, tiny/two");
 }
 
 TEST_CASE("a model is found by its name in Ollama's store") {

@@ -11,6 +11,7 @@
 #include "error_from.hpp"
 #include "plot/decoded_picture.hpp"
 #include "plot/example_figures.hpp"
+#include "plot/text/fonts.hpp"
 
 namespace {
 
@@ -441,7 +442,7 @@ TEST_CASE("a font that is not installed is refused, another one is named in SVG 
         "  help:  give a family that fc-list : family lists, such as DejaVu Sans");
   // A name that says a language gets an installed font of that, if there is one.
   options.figure.font = "No Such Font SC";
-  const std::string instead = plot::installed_instead(options.figure.font);
+  const std::string instead = plot::installed_instead("No Such Font SC");
   CHECK(error_of(heatmap, options, ErrorKind::usage) ==
         "there is no font \"No Such Font SC\" on this machine\n  where: FigureOptions::font\n"
         "  help:  give a family that fc-list : family lists, such as " +
