@@ -170,7 +170,7 @@ class ModelReader {
       const bool meant = key == std::string_view("prompt") && !model().vision;
       throw input_error(translated("\"{1}\" is for texts that a model of texts reads", key),
                         pointer_to("", key),
-                        meant ? translated("write \"text\" instead of \"prompt\", or beside it")
+                        meant ? translated("write \"text\" instead of it")
                               : translated("leave it out, or give \"text\""));
     }
   }

@@ -118,9 +118,9 @@ TEST_CASE("lines of a corpus in other keys are told the key to write") {
   };
   CHECK(warned(R"({"prompt":"The peace"})") ==
         "attn-cli: warning: line 1 is left out: \"prompt\" is for texts that a model of texts "
-        "reads (at c.jsonl:1, /prompt); write \"text\" instead of \"prompt\", or beside it\n");
+        "reads (at /prompt); write \"text\" instead of it\n");
   CHECK(warned(R"({"text":"The peace","logit":" of","wrong":" and"})") ==
-        "attn-cli: warning: line 1 is left out: unknown key \"wrong\" (at c.jsonl:1, /wrong); "
+        "attn-cli: warning: line 1 is left out: unknown key \"wrong\" (at /wrong); "
         "write \"against_logit\", the token\n");
 }
 
