@@ -49,11 +49,13 @@ ATTN_DRAWING(g_utf8_validate_len);
 ATTN_DRAWING(FcConfigSubstitute);
 ATTN_DRAWING(FcDefaultSubstitute);
 ATTN_DRAWING(FcFontMatch);
+ATTN_DRAWING(FcLangSetHasLang);
 ATTN_DRAWING(FcPatternAddString);
 ATTN_DRAWING(FcPatternCreate);
 ATTN_DRAWING(FcPatternDestroy);
 ATTN_DRAWING(FcPatternGetBool);
 ATTN_DRAWING(FcPatternGetInteger);
+ATTN_DRAWING(FcPatternGetLangSet);
 ATTN_DRAWING(FcPatternGetString);
 
 // FreeType.
