@@ -20,20 +20,22 @@ std::optional<ArrivedLine> ArrivingLines::next() {
     const bool whole = found != std::string::npos;
     const std::size_t end = whole ? found : came_.size();
     searched_ = end;
-    if (end - begin_ > most_bytes_) {
-      too_long_ = true;
-      begin_ = end;
+    if (end - begin_ > most_bytes_ || skips_) {
+      // Told at once, as the end of such a line may never come; the rest of it is passed over.
+      const bool told = std::exchange(skips_, !whole);
+      begin_ = searched_ = whole ? end + 1 : end;
+      if (!told) return ArrivedLine{++number_, nullptr};
+      if (whole) continue;
     }
     if (!whole && !ended_) {
       read_more();
       continue;
     }
     // The rest of an unfinished line may still arrive.
-    if (!whole && (is_stopped() || (begin_ == end && !too_long_))) return std::nullopt;
+    if (!whole && (is_stopped() || begin_ == end)) return std::nullopt;
     std::string_view line = std::string_view(came_).substr(begin_, end - begin_);
     begin_ = searched_ = whole ? end + 1 : end;
     ++number_;
-    if (std::exchange(too_long_, false)) return ArrivedLine{number_, nullptr};
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.find_first_not_of(" \t") != line.npos)
       return ArrivedLine{number_, std::make_shared<const std::string>(line)};

@@ -301,9 +301,11 @@ class DocumentList::Listing {
          translated("cannot open {1}: {2}", in_quotes(listed.name), system_error_text(ENOENT)),
          (list == "-" ? "standard input" : path_text(list.native())) + ":" +
              std::to_string(listed.line),
-         meant ? translated("names are relative to the current folder: write {1}",
-                            path_text(beside.native()))
-               : translated("check the name: names are relative to the current folder")});
+         listed.name.find(" #") != listed.name.npos || listed.name.starts_with('#')
+             ? translated("there are no comments in a list: take out what begins with #")
+         : meant ? translated("names are relative to the current folder: write {1}",
+                              path_text(beside.native()))
+                 : translated("check the name: names are relative to the current folder")});
   }
 
   std::size_t repeated() const { return repeated_; }

@@ -179,7 +179,8 @@ class ArrivingLines {
   std::size_t begin_ = 0;     // start of the text after the last line
   std::size_t searched_ = 0;  // no line ends before this position
   std::size_t number_ = 0;
-  bool too_long_ = false, ended_ = false;
+  bool skips_ = false;  // the rest of a line that is too long
+  bool ended_ = false;
 };
 
 /// The documents of a batch, one after another: those of standard input line by line as they

@@ -272,6 +272,7 @@ namespace {
 struct GivenToValidate {
   Common common;
   BatchOptions batch;  ///< the documents, and a model with what it reads
+  bool strict = false;
 };
 
 int check(const GivenToValidate& given) {
@@ -305,6 +306,8 @@ int check(const GivenToValidate& given) {
     for (const Error& problem : validation.problems) {
       exit_code = std::max(exit_code, static_cast<int>(problem.kind()));
     }
+    if (given.strict && !validation.warnings.empty())
+      exit_code = std::max(exit_code, static_cast<int>(ErrorKind::input));
   }
   if (given.common.quiet && !given.common.json) return exit_code;
   print(given.common.json ? checked_json(documents) : terminal_lines(checked_text(documents)));
@@ -331,6 +334,8 @@ Command validate_command() {
   command.flags.text("--files-from", given->batch.files_from, "LIST",
                      translated("File with one input per line, - for standard input"));
   add_files(command.flags, given->batch.run.document.files);
+  command.flags.begin_group(FlagGroup::output);
+  command.flags.toggle("--strict", given->strict, translated("Doubts too give exit code 3"));
   add_common(command.flags, given->common);
   return command;
 }

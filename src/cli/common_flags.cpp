@@ -368,15 +368,15 @@ void check_files(const std::string& text, std::span<const std::string> names,
     const std::string extension = '.' + std::string(format.name);
     if (extension == ".png") continue;  // usual, so that the name of the picture will do
     std::string meant;
-    bool found = false;
+    bool found = false, others = false;
     for (const std::string& name : names) {
       const bool file = name.ends_with(extension);
       const std::string stem = file ? name.substr(0, name.size() - extension.size()) : name;
-      if (std::ranges::count(known, std::string_view(stem)) == 0) return;
+      others = others || std::ranges::count(known, std::string_view(stem)) == 0;
       found = found || file;
       meant += (meant.empty() ? "" : ",") + stem;
     }
-    if (!found) continue;
+    if (!found || others) continue;
     throw Error(
         ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--plots"), "--plots",
         translated("write {1}", "--plots " + meant + " --format" + ' ' + std::string(format.name)));

@@ -53,6 +53,14 @@ void take_tolerances(const std::string& text, CompareRequest& request) {
     throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--tolerances"),
                 "--tolerances", translated("write {1}", "--rtol " + text + " --atol " + text));
   }
+  // Tensor cores round float32 to as many digits as float16 has.
+  constexpr std::pair<std::string_view, std::string_view> others[]{
+      {"exact", "--rtol 0 --atol 0"}, {"none", "--rtol 0 --atol 0"}, {"tf32", "--tolerances f16"}};
+  for (const auto& [name, meant] : others) {
+    if (text != name) continue;
+    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--tolerances"),
+                "--tolerances", translated("write {1}", std::string(meant)));
+  }
   const Tolerances row = chosen("--tolerances", text, tolerances_of_types()).value;
   if (!request.rtol) request.rtol = row.rtol;
   if (!request.atol) request.atol = row.atol;

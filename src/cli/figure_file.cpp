@@ -202,7 +202,10 @@ void read_figure(const std::vector<FigureFile::Option>& given, PlotRequest& requ
   PlotRequest whole;
   const Flags flags = plot_flags(whole);
   std::vector<Option> common;
+  // A preset sets what none sets before it, so that of the figure must not come first.
+  const bool other_preset = std::ranges::count(given, "--preset", &Option::name) > 0;
   for (const Option& option : figure.options) {
+    if (option.name == "preset" && other_preset) continue;
     const std::string place = file + ", /" + option.name;
     const Flag* const flag = find(flags, option.name);
     check_letters(option, place);

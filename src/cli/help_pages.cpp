@@ -66,7 +66,7 @@ constexpr auto pages = std::to_array<Page>({
      "--plot --quiet --json"},
     {"validate",
      {"attn-cli validate document.json", "attn-cli validate documents/", ""},
-     "--files-from --model --text --json --quiet"},
+     "--files-from --model --text --strict --json --quiet"},
     {"schema", {"attn-cli schema > schema.json", "", ""}, "--lang"},
     {"model",
      {"attn-cli model gpt2", "attn-cli model folder/ --row", ""},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 
 #include "attn/document.hpp"
 #include "attn/language.hpp"
@@ -62,14 +63,22 @@ constexpr auto presets = std::to_array<Preset>(
      {"nature-double", {183 / 25.4, 0}, 300, 0.58, false, sans_serif, 0.625, true},
      {"neurips", {5.5, 0}, 300, 0.75, false, sans_serif, 0.625, true}});
 
+// The factor of letters that is asked for, and that of the preset, which it multiplies.
+struct LetterFactors {
+  double asked = 1, of_preset = 1;
+
+  double both() const { return asked * of_preset; }
+};
+
 // Flags before the preset stay as they were given.
-void apply(const Preset& preset, PlotOptions& options) {
+void apply(const Preset& preset, LetterFactors& letters_by, PlotOptions& options) {
   FigureOptions& figure = options.figure;
   const FigureOptions usual;
   if (!figure.figsize) figure.figsize = preset.size;
   figure.exact_size = true;
   if (figure.dpi == usual.dpi) figure.dpi = preset.dpi;
-  if (figure.font_scale == usual.font_scale) figure.font_scale = preset.font_scale;
+  letters_by.of_preset = preset.font_scale;
+  figure.font_scale = letters_by.both();
   if (!preset.titled && !figure.title) figure.title = "";
   if (preset.fonts != nullptr && !figure.font) figure.font = preset.fonts;
   figure.frame_width = preset.frame_scale * usual.frame_width;
@@ -253,11 +262,12 @@ void add_annotation(Flags& flags, AnnotationOptions& annotation) {
              translated("How values are written: .3f, .2g, .1e or .1%"));
 }
 
-void add_font_scale(Flags& flags, double& scale) {
-  flags.add("--font-scale", "X", translated("Scale of all font sizes"),
-            [&](const std::string& text) {
-              scale = number_between("--font-scale", text, 0.1, 20,
-                                     translated("a number from 0.1 to 20, such as 1.5"));
+void add_font_scale(Flags& flags, const std::shared_ptr<LetterFactors>& by, double& scale) {
+  flags.add("--font-scale", "X", translated("Scale of all font sizes, of a preset's too"),
+            [&scale, by](const std::string& text) {
+              by->asked = number_between("--font-scale", text, 0.1, 20,
+                                         translated("a number from 0.1 to 20, such as 1.5"));
+              scale = by->both();
             });
 }
 
@@ -306,12 +316,14 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
                   text == "none" ? std::vector<std::string>{} : quoted_list("--titles", text);
             });
   add_colour_map(flags, options.colors.cmap);
-  Flag& preset = flags.add("--preset", "NAME",
-                           translated("Exact size, letters and short names for a page: {1}",
-                                      alternatives(names_of(presets))),
-                           [&](const std::string& text) {
-                             apply(presets[choice("--preset", text, names_of(presets))], options);
-                           });
+  const auto letters_by = std::make_shared<LetterFactors>();
+  Flag& preset =
+      flags.add("--preset", "NAME",
+                translated("Exact size, letters and short names for a page: {1}",
+                           alternatives(names_of(presets))),
+                [&options, letters_by](const std::string& text) {
+                  apply(presets[choice("--preset", text, names_of(presets))], *letters_by, options);
+                });
   complete(preset, presets);
   flags.text("--font", options.figure.font, "NAME",
              translated("Family of the letters, or several: the first that is installed"));
@@ -343,7 +355,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.toggle("--show-spaces", options.figure.show_spaces,
                translated("Show spaces in labels as ␣"));
   add_colour_scale(flags, options.colors);
-  add_font_scale(flags, options.figure.font_scale);
+  add_font_scale(flags, letters_by, options.figure.font_scale);
   name_kinds(flags);
 }
 

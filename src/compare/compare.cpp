@@ -347,6 +347,7 @@ std::vector<ComparedNames> pairs_of(const CompareRequest& request, ComparedFile&
 struct TensorPair {
   ComparedFile::Stored a, b;                    // absent in a file without it
   std::size_t left_out = 0, rows_left_out = 0;  // elements and rows of queries that see no key
+  bool rows_known = false;                      // whether a tensor beside them tells these
 
   TensorPair(const ComparedNames& names, const CompareRequest& request, const FileAccess& access,
              ComparedFile& file_a, ComparedFile& file_b) {
@@ -355,9 +356,11 @@ struct TensorPair {
     b = std::move(stored.b);
     const bool both = names.a && names.b;
     if (request.seen_only && both && may_have_queries(names.name)) {
-      leave_out(names.name,
-                unseen_in_either(file_a.unseen_rows_beside(*names.a, a.tensor.shape()),
-                                 file_b.unseen_rows_beside(*names.b, b.tensor.shape())));
+      const UnseenRows unseen =
+          unseen_in_either(file_a.unseen_rows_beside(*names.a, a.tensor.shape()),
+                           file_b.unseen_rows_beside(*names.b, b.tensor.shape()));
+      rows_known = !unseen.unseen.empty();
+      leave_out(names.name, unseen);
     }
     const Labels labels =
         takes_positions(request.maps.selection) ? labels_of(names.name, request, access) : Labels();
@@ -431,15 +434,17 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
   comparison.rtol = request.rtol.value_or(CompareRequest::default_rtol);
   comparison.atol = request.atol.value_or(CompareRequest::default_atol);
   const std::vector<ComparedNames> pairs = pairs_of(request, a, b, comparison);
+  bool rows_known = false;
   for (const ComparedNames& names : pairs) {
     const TensorPair pair(names, request, access, a, b);
+    rows_known = rows_known || pair.rows_known;
     check_element_limit(pair.a.tensor.size(), access.limits.elements, comparison.a);
     check_element_limit(pair.b.tensor.size(), access.limits.elements, comparison.b);
     comparison.tensors.push_back(compared_pair(names, pair, request));
   }
   a.check_layout_used();
   b.check_layout_used();
-  warn_of_comparison(request, comparison);
+  warn_of_comparison(request, rows_known, comparison);
   if (request.picture) draw(request, access, a, b, pairs, provenance, comparison);
   return comparison;
 }

@@ -97,10 +97,20 @@ std::vector<TensorComparison::Confined> confined_differences(const Tensor& a, co
 /// Another order of the axes of `a` by which it agrees with `b`, if there is one.
 std::optional<Shape> agreeing_order(const Tensor& a, const Tensor& b, Tolerances allowed);
 
-/// Another order of the positions along an axis of `a` by which it agrees with `b`, without the name
-/// of the axis. Axes that would take too long to try are left out.
+/// Another order of the positions along an axis of `a` by which it agrees with `b`, without the
+/// name of the axis. Axes that would take too long to try are left out.
 std::optional<TensorComparison::Moved> moved_places(const Tensor& a, const Tensor& b,
                                                     Tolerances allowed);
+
+/// Whether each row along the last axis is a multiple of the other's, not all by one factor.
+bool are_multiples_by_row(const Tensor& a, const Tensor& b, Tolerances allowed);
+
+/// Whether all elements out of tolerance are NaN in one where the other has 0.
+bool are_nan_for_zero(const Tensor& a, const Tensor& b, Tolerances allowed);
+
+/// The factor other than 1 between log-sum-exps [B,H,L] or [H,L] of the first query for which it is
+/// the same in all heads and samples.
+std::optional<double> factor_of_lone_key(const Tensor& a, const Tensor& b);
 
 /// Whether one of them has heads, [B,H,L,D] or [H,L,D], and the other the same elements with these
 /// joined, [B,L,H·D] or [L,H·D].
@@ -123,13 +133,18 @@ void compare_elements(const Tensor& a, const Tensor& b, const CompareRequest& re
 
 /// Warnings of options that what was compared leaves without effect, of tensors of one shape that
 /// only their names keep apart, and of a stack of what the other file has one by one.
-void warn_of_comparison(const CompareRequest& request, Comparison& comparison);
+///
+/// `rows_known`: whether some tensor told which queries see a key.
+void warn_of_comparison(const CompareRequest& request, bool rows_known, Comparison& comparison);
 
 /// Puts into `comparison`, whose name, types and outcome are known, what may have made the elements
 /// differ: another order of axes or layout, joined heads, a factor, the rounding of a type, some
 /// positions alone.
 void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& request,
                         TensorComparison& comparison);
+
+/// Possible causes of the difference, and what to write then; a line each.
+std::vector<std::string> causes_of(const TensorComparison& tensor);
 
 /// Whether each query, in row-major order of its axes, sees no key.
 struct UnseenRows {

@@ -1,8 +1,5 @@
-#include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <numbers>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -151,6 +148,21 @@ std::string layout_hint(const TensorComparison& tensor) {
                            "CompareRequest::layout BLHD", "CompareRequest::layout_b BLHD");
 }
 
+// Help that gives both the same axes where they differ by axes of one element alone.
+std::string axis_hint(const TensorComparison& tensor) {
+  const auto without_ones = [](Shape shape) {
+    std::erase(shape, std::size_t{1});
+    return shape;
+  };
+  if (without_ones(tensor.a.shape) != without_ones(tensor.b.shape)) return "";
+  const Shape& longer =
+      tensor.a.shape.size() > tensor.b.shape.size() ? tensor.a.shape : tensor.b.shape;
+  const std::string sizes = text(longer);
+  return "; " + translated("they differ by axes of one element alone: compare them with {1}",
+                           "MapRequest::reshape " + sizes.substr(1, sizes.size() - 2) +
+                               " CompareRequest::only " + tensor.name);
+}
+
 // Help that leaves out the columns by which one of both is filled up, and then other tensors, whose
 // columns it would leave out too.
 std::string width_hint(const TensorComparison& tensor, bool alone) {
@@ -174,7 +186,8 @@ std::string difference_text(const TensorComparison& tensor, const Comparison& co
                         value_text(tensor.first_beyond->b));
     case Outcome::shapes_differ:
       return translated("the shapes are {1} and {2}", text(tensor.a.shape), text(tensor.b.shape)) +
-             layout_hint(tensor) + width_hint(tensor, comparison.tensors.size() == 1);
+             layout_hint(tensor) + axis_hint(tensor) +
+             width_hint(tensor, comparison.tensors.size() == 1);
     case Outcome::only_in_a:
       return translated("only in {1}", printable(comparison.a));
     case Outcome::only_in_b:
@@ -183,186 +196,6 @@ std::string difference_text(const TensorComparison& tensor, const Comparison& co
       break;
   }
   return "";
-}
-
-// "1–3, 5", or "12 positions" where a list would be long.
-std::string places_text(const std::vector<std::size_t>& places) {
-  constexpr std::size_t most_ranges = 8;
-  std::string text;
-  std::size_t ranges = 0;
-  for (std::size_t i = 0; i < places.size(); ++ranges) {
-    std::size_t last = i;
-    while (last + 1 < places.size() && places[last + 1] == places[last] + 1) ++last;
-    text += (text.empty() ? "" : name_separator()) + std::to_string(places[i]);
-    if (last > i) text += "–" + std::to_string(places[last]);
-    i = last + 1;
-  }
-  return ranges <= most_ranges ? text
-                               : translated("{1} to {2} in part", places.front(), places.back());
-}
-
-std::string confinement_text(const TensorComparison::Confined& confined) {
-  struct Words {
-    std::string_view axis, one, several;
-  };
-  static constexpr Words words[]{
-      {"layer", to_translate("layer {1} of {2}"), to_translate("layers {1} of {2}")},
-      {"sample", to_translate("sample {1} of {2}"), to_translate("samples {1} of {2}")},
-      {"head", to_translate("head {1} of {2}"), to_translate("heads {1} of {2}")},
-      {"query", to_translate("query {1} of {2}"), to_translate("queries {1} of {2}")},
-      {"key", to_translate("key {1} of {2}"), to_translate("keys {1} of {2}")},
-      {"component", to_translate("component {1} of {2}"), to_translate("components {1} of {2}")}};
-  const std::string places = places_text(confined.places);
-  for (const auto& [axis, one, several] : words) {
-    if (axis != confined.axis) continue;
-    return translated(confined.places.size() == 1 ? one : several, places, confined.size);
-  }
-  return translated("places {1} of the {2} along axis {3}", places, confined.size, confined.number);
-}
-
-// Letters of the layout by which `order` leads to the usual one; none where no layout does.
-std::string layout_of(const Shape& order, std::string_view name) {
-  static constexpr std::string_view usual[]{"", "L", "LD", "BLD", "BHLD"};
-  static constexpr std::string_view of_sums[]{"", "", "", "BHL"};
-  const auto letters = is_sums(name) ? std::span<const std::string_view>(of_sums)
-                                     : std::span<const std::string_view>(usual);
-  if (is_map(name) || order.size() >= letters.size() || letters[order.size()].empty()) return "";
-  std::string layout(order.size(), ' ');
-  for (std::size_t axis = 0; axis < order.size(); ++axis) {
-    layout[order[axis]] = letters[order.size()][axis];
-  }
-  return layout;
-}
-
-// An expression that joins the heads of a NumPy array x of that shape:
-// "x.swapaxes(1, 2).reshape(2, 5, 24)".
-std::string joining_of(const Shape& shape) {
-  const std::size_t rank = shape.size();
-  std::string sizes =
-      std::to_string(shape[rank - 2]) + ", " + std::to_string(shape[rank - 3] * shape[rank - 1]);
-  if (rank > 3) sizes = std::to_string(shape[0]) + ", " + sizes;
-  return "x.swapaxes(" + std::to_string(rank - 3) + ", " + std::to_string(rank - 2) + ").reshape(" +
-         sizes + ")";
-}
-
-// What a factor between all numbers may come from.
-std::string factor_text(double factor) {
-  constexpr double close = 1e-4;
-  const auto is = [&](double number) { return std::abs(factor / number - 1) < close; };
-  const std::string digits = with_digits(factor, 6);
-  if (is(std::numbers::log2e)) {
-    return translated(
-        "the first one is {1} times the second, and 1 / ln 2 is {2}: the first one is "
-        "in base 2, so multiply it by ln 2",
-        digits, with_digits(std::numbers::log2e, 6));
-  }
-  if (is(std::numbers::ln2)) {
-    return translated(
-        "the first one is {1} times the second, and ln 2 is {2}: the second one is in "
-        "base 2, so multiply it by ln 2",
-        digits, with_digits(std::numbers::ln2, 6));
-  }
-  return translated(
-      "the first one is {1} times the second: look for a scale that one of them lacks", digits);
-}
-
-// "with its heads in the order [1,0,3,2] the first one agrees".
-std::string moved_text(const TensorComparison::Moved& moved) {
-  static constexpr std::pair<std::string_view, std::string_view> of_axes[]{
-      {"layer", to_translate("with its layers in the order {1} the first one agrees")},
-      {"sample", to_translate("with its samples in the order {1} the first one agrees")},
-      {"head", to_translate("with its heads in the order {1} the first one agrees")},
-      {"query", to_translate("with its queries in the order {1} the first one agrees")},
-      {"key", to_translate("with its keys in the order {1} the first one agrees")},
-      {"component", to_translate("with its components in the order {1} the first one agrees")}};
-  constexpr std::size_t most_places = 16;
-  const std::vector<std::size_t>& places = moved.places;
-  const bool whole = places.size() <= most_places;
-  std::string order =
-      text(Shape(places.begin(), whole ? places.end() : places.begin() + most_places));
-  if (!whole) order.replace(order.size() - 1, 1, ",…]");
-  for (const auto& [axis, words] : of_axes) {
-    if (axis == moved.axis) return translated(words, order);
-  }
-  return translated("with the places along its axis {1} in the order {2} the first one agrees",
-                    moved.number, order);
-}
-
-// The heads that differ where one file repeats all key heads of `groups` in turn, and the other
-// one each by itself.
-std::vector<std::size_t> heads_shared_otherwise(std::size_t heads, std::size_t groups) {
-  std::vector<std::size_t> differing;
-  for (std::size_t head = 0; head < heads; ++head) {
-    if (head % groups != head / (heads / groups)) differing.push_back(head);
-  }
-  return differing;
-}
-
-// What places along one axis may come from; empty where nothing is known of them.
-std::string confinement_cause(const TensorComparison::Confined& confined) {
-  const std::vector<std::size_t>& places = confined.places;
-  const bool last_agrees =
-      places.size() > 1 && places.size() + 1 == confined.size && places.back() + 1 < confined.size;
-  if (confined.axis == "query" && last_agrees) {
-    return translated(
-        "the last query alone agrees: one of both may lack a causal mask, which hides no key from "
-        "it");
-  }
-  if (confined.axis != "head") return "";
-  for (std::size_t groups = 2; groups < confined.size; ++groups) {
-    if (confined.size % groups != 0 || heads_shared_otherwise(confined.size, groups) != places)
-      continue;
-    return translated(
-        "one of both may repeat {1} key heads in another order: query head h reads key head h // "
-        "{2}, as repeat_interleave does",
-        groups, confined.size / groups);
-  }
-  return "";
-}
-
-// Possible causes of the difference, and what to write then; a line each.
-std::vector<std::string> causes_of(const TensorComparison& tensor) {
-  std::vector<std::string> lines;
-  if (!tensor.confined.empty()) {
-    std::string all;
-    for (const TensorComparison::Confined& one : tensor.confined) {
-      all += (all.empty() ? "" : name_separator()) + confinement_text(one);
-    }
-    lines.push_back(translated("only in {1}", all));
-  }
-  // A cause of both kinds spares no sample.
-  if (tensor.confined.size() == 1 && !tensor.moved) {
-    if (std::string cause = confinement_cause(tensor.confined[0]); !cause.empty())
-      lines.push_back(std::move(cause));
-  }
-  if (tensor.moved) lines.push_back(moved_text(*tensor.moved));
-  if (tensor.agreeing_order) {
-    const std::string layout = layout_of(*tensor.agreeing_order, tensor.name);
-    lines.push_back(translated("with its axes in the order {1} the first one agrees",
-                               text(*tensor.agreeing_order)) +
-                    (layout.empty() ? "" : ": CompareRequest::layout " + layout));
-  }
-  if (tensor.agrees_joined) {
-    const TensorComparison::Side& split =
-        tensor.a.shape.size() > tensor.b.shape.size() ? tensor.a : tensor.b;
-    lines.push_back(translated("with the heads of {1} joined both agree: in NumPy {2}",
-                               text(split.shape), joining_of(split.shape)));
-  }
-  if (!tensor.layout_of_a.empty())
-    lines.push_back(translated("in the layout {1} the first one agrees: {2}", tensor.layout_of_a,
-                               "CompareRequest::layout " + tensor.layout_of_a));
-  if (!tensor.layout_of_b.empty())
-    lines.push_back(translated("in the layout {1} the second one agrees: {2}", tensor.layout_of_b,
-                               "CompareRequest::layout_b " + tensor.layout_of_b));
-  if (tensor.agreeing_factor) lines.push_back(factor_text(*tensor.agreeing_factor));
-  if (!tensor.agreeing_type.empty()) {
-    const Tolerances allowed = *tolerances_of(tensor.agreeing_type);
-    lines.push_back(translated(
-        "it is within the tolerances of {1}: CompareRequest::rtol {2} CompareRequest::atol {3}",
-        tensor.agreeing_type, with_short_exponent(number_text(allowed.rtol)),
-        with_short_exponent(number_text(allowed.atol))));
-  }
-  return lines;
 }
 
 const char* outcome_name(Outcome outcome) {
@@ -402,6 +235,8 @@ Fact facts_of(const TensorComparison::Moved& moved) {
 Fact facts_of(const TensorComparison& tensor) {
   const bool compared = is_compared(tensor);
   const bool in_part = tensor.a.shape != tensor.compared || tensor.b.shape != tensor.compared;
+  const std::vector<std::string> causes =
+      tensor.outcome == Outcome::within ? std::vector<std::string>() : causes_of(tensor);
   const auto if_compared = [&](Fact fact) { return only_if(compared, std::move(fact)); };
   return object(
       {{"name", tensor.name},
@@ -433,7 +268,8 @@ Fact facts_of(const TensorComparison& tensor) {
        {"layout_b", unless_empty(tensor.layout_of_b)},
        {"agreeing_factor",
         only_if(tensor.agreeing_factor.has_value(), tensor.agreeing_factor.value_or(1))},
-       {"agreeing_type", unless_empty(tensor.agreeing_type)}});
+       {"agreeing_type", unless_empty(tensor.agreeing_type)},
+       {"causes", only_if(!causes.empty(), causes)}});
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ namespace {
 
 using Outcome = TensorComparison::Outcome;
 
-void warn_of_options_in_vain(const CompareRequest& request, Comparison& comparison) {
+void warn_of_options_in_vain(const CompareRequest& request, bool rows_known,
+                             Comparison& comparison) {
   const auto& tensors = comparison.tensors;
   const auto in_both = [](const TensorComparison& tensor) { return !is_alone(tensor); };
   if (std::ranges::none_of(tensors, in_both)) return;
@@ -36,9 +37,7 @@ void warn_of_options_in_vain(const CompareRequest& request, Comparison& comparis
     comparison.warnings.push_back(translated(
         "{1} has no effect: no tensor that is compared has {2} axes", "MapRequest::axes", axes));
   }
-  const bool left_out = std::ranges::any_of(
-      tensors, [](const TensorComparison& tensor) { return tensor.rows_left_out > 0; });
-  if (request.seen_only && !left_out) {
+  if (request.seen_only && !rows_known) {
     // With sinks, the log-sum-exp of a row without keys is finite.
     comparison.warnings.push_back(translated(
         "{1} has no effect: neither \"allowed\" nor \"lse\" nor \"weights\" beside a "
@@ -103,8 +102,8 @@ void warn_of_stacks(Comparison& comparison) {
 
 }  // namespace
 
-void warn_of_comparison(const CompareRequest& request, Comparison& comparison) {
-  warn_of_options_in_vain(request, comparison);
+void warn_of_comparison(const CompareRequest& request, bool rows_known, Comparison& comparison) {
+  warn_of_options_in_vain(request, rows_known, comparison);
   warn_of_other_names(comparison);
   warn_of_stacks(comparison);
 }

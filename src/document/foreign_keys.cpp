@@ -95,6 +95,14 @@ constexpr std::string_view write_where = to_translate(
 constexpr std::string_view write_model = to_translate("write \"model\"");
 constexpr std::string_view write_linear =
     to_translate("write \"linear_attention\": {\"decay\": …}");
+constexpr std::string_view any_length =
+    to_translate("leave it out: there are positions of any length");
+constexpr std::string_view write_place_of_patch = to_translate(
+    "write \"at\": \"LAYER.HEAD:POSITION\", such as \"1.1:7\", or \"1.1\" for all positions");
+constexpr std::string_view write_lse =
+    to_translate("leave it out: attn-cli run --stages --only output,lse writes it");
+constexpr std::string_view write_no_mode = to_translate(
+    "leave it out: weights are in the result, and attn-cli run --stages writes the scores too");
 constexpr std::string_view write_weights = to_translate("write \"weights\": true or false");
 
 constexpr std::string_view write_slices = to_translate(
@@ -332,6 +340,9 @@ constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
     {"positional_encoding", write_position},
     {"memory_attention_mask", write_memory_keep},
     {"need_weights", write_weights},
+    {"return_lse", write_lse},
+    {"return_softmax_lse", write_lse},
+    {"qk_matmul_output_mode", write_no_mode},
     {"output_attentions", write_weights},
     {"return_attention_scores", write_weights},
 };
@@ -468,6 +479,12 @@ constexpr MemberOfOthers members_of_others[]{
     {"embedding", "d_model", write_dimension},
     {"embedding", "dim", write_dimension},
     {"embedding", "padding_idx", to_translate("write \"pad\", a token")},
+    {"embedding", "max_len", any_length},
+    {"embedding", "max_length", any_length},
+    {"embedding", "num_positions", any_length},
+    {"patch", "layer", write_place_of_patch},
+    {"patch", "head", write_place_of_patch},
+    {"patch", "position", write_place_of_patch},
     {"", "randint",
      to_translate("there are no random integers: write the numbers, or give a file")},
     {"", "mean", plain_normal},
@@ -568,6 +585,11 @@ std::string help_for_foreign_kind(std::string_view name) {
       return translated(
           "write \"scaled_dot_product\", whose query heads share key heads where there "
           "are fewer of these, or \"multi_head\" with \"kv_heads\"");
+  }
+  for (const std::string_view fused :
+       {"flash_attn_func", "flash_attn_varlen_func", "flash_attn_qkvpacked_func", "flash_attn",
+        "memory_efficient_attention", "scaled_dot_product_flash_attention"}) {
+    if (name == fused) return translated("write \"scaled_dot_product\"");
   }
   for (const std::string_view of_pages : {"paged", "paged_attention", "PagedAttention"}) {
     if (name == of_pages)

@@ -238,7 +238,7 @@ class KindReader {
     if (parts_.is(Family::score)) {
       instead(parts_.first, query, "query");
       instead(parts_.second, key, "key");
-      if (x && !query && kinds_.size() > 1)
+      if (parts_.root.find("x") != nullptr && !query && kinds_.size() > 1)
         throw states_of_others(parts_.root, parts_.kind().kind, kinds_);
       parts_.states.query = query;
       parts_.states.key = key;

@@ -66,7 +66,7 @@ void check_count(std::size_t count, std::size_t length, std::string_view axis,
       pointer,
       count == 1 && pointer.empty()
           ? translated("give one label for each of them, each on a line of its own")
-          : translated("give one label for each of them"));
+          : translated("give one label for each of them: {1}", R"({"query": […], "key": […]})"));
 }
 
 std::vector<std::string> read_list(const JsonValue& value, const std::string& pointer,

@@ -25,9 +25,20 @@ namespace {
 constexpr auto alignments = std::to_array<Named<Alignment>>(
     {{"upper_left", Alignment::upper_left}, {"lower_right", Alignment::lower_right}});
 
+// The name of an alignment by itself or as PyTorch names it; empty for another word.
+std::string_view alignment_named(std::string_view word) {
+  if (word == "bottom_right" || word == "lower_right") return "lower_right";
+  return word == "top_left" || word == "upper_left" ? "upper_left" : "";
+}
+
 std::optional<double> read_fill(const JsonValue& value, const std::string& pointer) {
   if (value.is(JsonValue::Type::string) && value.string() == "-inf") return std::nullopt;
   if (value.is(JsonValue::Type::number)) return value.number();
+  if (double number = 0;
+      value.is(JsonValue::Type::string) && parse_number(value.string(), number)) {
+    throw input_error(translated("the fill is a string, {1}", in_quotes(value.string())), pointer,
+                      translated("write the number without quotes: {1}", value.string()));
+  }
   throw input_error(translated("the fill is neither a finite number nor \"-inf\""), pointer,
                     translated("give a finite number such as -1e9, or leave it out for -inf"));
 }
@@ -204,14 +215,13 @@ constexpr auto parts = std::to_array<Part>({
     {{"causal", to_translate("key j is seen by query i if j ≤ i + offset")},
      R"("type": "boolean")",
      [](const JsonValue& value, const PartValue& from, ReadMask& mask) {
-       const bool aligns =
-           value.is(JsonValue::Type::string) &&
-           std::ranges::count(alignments, value.string(), &Named<Alignment>::name) > 0;
+       const std::string_view align =
+           value.is(JsonValue::Type::string) ? alignment_named(value.string()) : "";
        mask.causal = expect_boolean(
            value, from.at,
-           aligns
-               ? translated("write {1}", R"("causal": true, "align": )" + in_quotes(value.string()))
-               : "");
+           align.empty()
+               ? ""
+               : translated("write {1}", R"("causal": true, "align": )" + in_quotes(align)));
      },
      [](const Mask& mask) { return mask.causal ? translated("causal") + aligned(mask) : ""; },
      causal_sentence,

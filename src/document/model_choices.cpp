@@ -184,10 +184,11 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
   constexpr auto known = std::to_array<std::string_view>({"text", "token_ids", "at"});
   const bool is_text = value->is(JsonValue::Type::string);
   expect_known_members(
-      expect_object(*value, "/patch",
-                    is_text
-                        ? translated("write {1}", R"("patch": {"text": "…", "at": "LAYER.HEAD"})")
-                        : members_help(known)),
+      expect_object(
+          *value, "/patch",
+          is_text ? translated("write {1}, with {2} beside the text for a part of the model alone",
+                               R"("patch": {"text": "…"})", R"("at": "LAYER.HEAD")")
+                  : members_help(known)),
       known, "/patch");
   if (model.senses(model.stacks.front())) {
     throw input_error(translated("models of pictures or sound take nothing from another input"),

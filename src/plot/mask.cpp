@@ -312,6 +312,30 @@ class MaskCells {
 }  // namespace
 }  // namespace plot::mask
 
+namespace plot::mask {
+namespace {
+
+// Entries with a line for each part of a name, which is too wide for a panel.
+std::vector<LegendEntry> with_short_lines(const std::vector<LegendEntry>& entries) {
+  constexpr std::string_view joint = " + ";
+  std::vector<LegendEntry> lines;
+  for (const LegendEntry& entry : entries) {
+    std::size_t begin = 0;
+    for (std::size_t end = 0; end != std::string::npos; begin = end + joint.size()) {
+      end = entry.name.find(joint, begin);
+      const std::string part = entry.name.substr(begin, end - begin);
+      LegendEntry& line = lines.emplace_back(entry);
+      line.name = end == std::string::npos ? part : part + " +";
+      line.bare = begin > 0 || entry.bare;
+      if (end == std::string::npos) break;
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+}  // namespace plot::mask
+
 Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureFormat format) {
   using namespace plot;
   using namespace plot::mask;
@@ -326,9 +350,14 @@ Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureForm
   names.first_key = mask.first_key;
   const MapTicks ticks = map_ticks(names, cells.rows(), cells.columns(), options);
   const ChartTexts texts = map_texts(options, mask.title, default_title, figure);
-  const std::vector<LegendEntry> entries = cells.legend(true);
+  const auto legend = [&](bool hatched) {
+    const std::vector<LegendEntry> all = cells.legend(hatched);
+    return figure.narrow() ? with_short_lines(all) : all;
+  };
+  const std::vector<LegendEntry> entries = legend(true);
   std::string reasons;
-  for (const LegendEntry& entry : entries) reasons += (reasons.empty() ? "" : ", ") + entry.name;
+  for (const LegendEntry& entry : cells.legend(true))
+    reasons += (reasons.empty() ? "" : ", ") + entry.name;
   figure.describe(texts.title,
                   translated("Mask of {1} × {2}. Cells: {3}.",
                              translated_count(cells.rows(), "{1} query", "{1} queries"),
@@ -336,17 +365,18 @@ Picture draw_mask(const MaskMap& mask, const FigureOptions& options, PictureForm
 
   const Arrangement all =
       arranged(figure, order, [&](Figure& on, const Box& area, const Shown& shown, bool measured) {
-        const double gap = on.pixels(legend_gap);
+        const double gap = on.pixels_beside_text(legend_gap);
+        const double least = area.width() / (on.in_panel() ? 3 : 2);
         Arrangement laid_out;
-        laid_out.place = beside_legend(area, entries, gap, area.width() / 2, on);
+        laid_out.place = beside_legend(area, entries, gap, least, on);
         const Box box =
             measured ? laid_out.place : map_box(laid_out.place, cells.rows(), cells.columns(), on);
         laid_out.axes = chart_axes(box, texts, shown, on);
         set_cell_ticks(laid_out.axes, ticks, on);
         laid_out.decorations = decorate(laid_out.axes, on.typesetter());
         if (measured) return laid_out;
-        laid_out.legend.emplace(cells.legend(cells.hatched(box, on)),
-                                Point{box.right + gap, box.top}, on);
+        laid_out.legend.emplace(legend(cells.hatched(box, on)), Point{box.right + gap, box.top},
+                                on);
         return laid_out;
       });
   return figure.picture(all.bounds(), [&](Canvas& canvas) {

@@ -58,12 +58,9 @@ class SheetFigure {
   Picture draw() {
     if (sheet_.one_scale) share_colours();
     set_heights();
-    double height = sheet_margin;
+    shrink_to_height();
     std::vector<double> tops;
-    for (std::size_t r = 0; r < rows_.size(); ++r) {
-      tops.push_back(height + letters_of(r));
-      height = tops.back() + height_of(r) + (r + 1 < rows_.size() ? gap_below : sheet_margin);
-    }
+    double height = heights_below(tops);
     if (outer_ != nullptr) return in_panel(tops, height);
     if (options_.exact_size && asked_height_ > 0) {
       for (double& top : tops) top += std::max(0.0, (asked_height_ - height) / 2);
@@ -88,6 +85,41 @@ class SheetFigure {
   }
 
  private:
+  // Sets the top of each row. Returns the height of all.
+  double heights_below(std::vector<double>& tops) const {
+    double height = sheet_margin;
+    tops.clear();
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      tops.push_back(height + letters_of(r));
+      height = tops.back() + height_of(r) + (r + 1 < rows_.size() ? gap_below : sheet_margin);
+    }
+    return height;
+  }
+
+  // Makes panels narrower until all rows have room in the height that was asked for.
+  void shrink_to_height() {
+    if (!(asked_height_ > 0)) return;
+    constexpr int most_steps = 8;
+    constexpr double least_step = 0.97, most_step = 0.6;
+    std::vector<double> tops;
+    for (int step = 0; step < most_steps; ++step) {
+      const double height = heights_below(tops);
+      if (height <= asked_height_) return;
+      const double factor = std::clamp(asked_height_ / height, most_step, least_step);
+      for (std::vector<Panel>& row : rows_) {
+        for (Panel& panel : row) panel.size = {std::max(factor * panel.size.first, narrowest), 0};
+      }
+      set_heights();
+    }
+  }
+
+  // Inches left of a row, which is in the middle of the sheet.
+  double left_of(std::size_t row) const {
+    double width = gap_beside * static_cast<double>(rows_[row].size() - 1);
+    for (const Panel& panel : rows_[row]) width += panel.size.first;
+    return std::max(sheet_margin, (width_ - width) / 2);
+  }
+
   // A sheet that is a panel itself, without letters.
   Picture in_panel(const std::vector<double>& tops, double height) {
     outer_->width = width_ * unit_;
@@ -120,18 +152,32 @@ class SheetFigure {
       drawn_[r].resize(rows_[r].size());
       for (std::size_t i = 0; i < rows_[r].size(); ++i) {
         if (before) before(rows_[r][i]);
-        drawn_[r][i] = sheet_.rows[r][i].draw(rows_[r][i], colours_);
+        drawn_[r][i] = sheet_.rows[r][i].draw(rows_[r][i], colours_of(rows_[r][i]));
       }
     }
+  }
+
+  // The range that a panel's colours are spread over: differences, which have two signs, keep
+  // theirs beside weights, so that zero stays white.
+  std::optional<Interval> colours_of(const Panel& panel) const {
+    return panel.signed_alone ? std::nullopt : colours_;
   }
 
   // The range of all bars.
   void share_colours() {
     each_panel();
+    const auto is_signed = [](const Panel& panel) {
+      return panel.colours && panel.colours->low < 0;
+    };
+    const bool all_signed = std::ranges::all_of(rows_, [&](const std::vector<Panel>& row) {
+      return std::ranges::all_of(
+          row, [&](const Panel& panel) { return !panel.colours || is_signed(panel); });
+    });
     std::optional<Interval> all;
-    for (const std::vector<Panel>& row : rows_) {
-      for (const Panel& panel : row) {
-        if (!panel.colours) continue;
+    for (std::vector<Panel>& row : rows_) {
+      for (Panel& panel : row) {
+        panel.signed_alone = !all_signed && is_signed(panel);
+        if (!panel.colours || panel.signed_alone) continue;
         const Interval own = *panel.colours;
         all = all ? Interval{std::min(all->low, own.low), std::max(all->high, own.high)} : own;
       }
@@ -196,12 +242,12 @@ class SheetFigure {
   }
 
   void draw_row(std::size_t row, double top, Canvas& canvas, Point corner = {}) {
-    double left = sheet_margin;
+    double left = left_of(row);
     for (std::size_t i = 0; i < rows_[row].size(); ++i) {
       Panel& panel = rows_[row][i];
       panel.canvas = &canvas;
       panel.corner = {corner.x + left * unit_, corner.y + top * unit_};
-      drawn_[row][i] = sheet_.rows[row][i].draw(panel, colours_);
+      drawn_[row][i] = sheet_.rows[row][i].draw(panel, colours_of(panel));
       panel.canvas = nullptr;
       left += panel.size.first + gap_beside;
     }
@@ -209,7 +255,7 @@ class SheetFigure {
 
   void draw_letters(std::size_t row, double top, Canvas& canvas, Typesetter& letters,
                     const Figure& figure) const {
-    double left = sheet_margin;
+    double left = left_of(row);
     for (std::size_t i = 0; i < rows_[row].size(); ++i) {
       const std::string& letter = sheet_.rows[row][i].letter;
       const Point corner = {left * unit_, (top - letters_of(row)) * unit_};

@@ -91,6 +91,8 @@ TEST_CASE("validate tells what is wrong on standard output and exits 3, or 4 for
         "  warning: mask.global has no effect without a window: it acts on what a window "
         "hides\n"
         "  warning: \"eps\" has no effect: there is no norm\n");
+  CHECK(attn_cli({"validate", "global.json", "--strict"}, folder.path()).exit_code == 3);
+  CHECK(attn_cli({"validate", "good.json", "--strict"}, folder.path()).exit_code == 0);
   CHECK(attn_cli({"validate", "global.json", "--json"}, folder.path())
             .output.find("\"warnings\": [\n      \"mask.global has no effect") !=
         std::string::npos);

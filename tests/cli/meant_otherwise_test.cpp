@@ -205,8 +205,8 @@ TEST_CASE("lines of a corpus that are documents of another program say which key
         left + "unknown key \"answer\" (at /answer); write \"logit\", the token\n");
   CHECK(told(R"({"text": "The people", "patch": "The peace"})") ==
         left +
-            "expected an object, found a string (at /patch); write \"patch\": {\"text\": \"…\", "
-            "\"at\": \"LAYER.HEAD\"}\n");
+            "expected an object, found a string (at /patch); write \"patch\": {\"text\": \"…\"}, "
+            "with \"at\": \"LAYER.HEAD\" beside the text for a part of the model alone\n");
   CHECK(told(R"({"text": "The people", "logit": [" world", " people"]})") ==
         left +
             "2 tokens for 1 text (at /logit); for the difference of two logits name the second "

@@ -318,6 +318,42 @@ TEST_CASE("heads that are joined in one file and a factor of all elements are to
       compare(folder, {{"output", one}}, {{"output", other}}).tensors.at(0).agreeing_factor);
 }
 
+TEST_CASE("a missing scale, division or row of keys shows in the numbers and is told") {
+  const TemporaryFolder folder;
+  const auto text_of = [&](const std::string& name, const Tensor& a, const Tensor& b) {
+    return attn::comparison_text(compare(folder, {{name, a}}, {{name, b}}));
+  };
+  // Rows of an output, each times a number of its own.
+  const Tensor right({1, 3, 3}, std::vector<double>{1, 2, 3, 4, 5, 7, -1, 0, 2});
+  const Tensor undivided({1, 3, 3}, std::vector<double>{2, 4, 6, 12, 15, 21, -5, 0, 10});
+  const std::string lacks =
+      "\n    each row of the first one is a multiple of that of the second: one of both may lack "
+      "the division by the sum of the exponentials\n";
+  CHECK(text_of("output", undivided, right).find(lacks) != std::string::npos);
+  const Tensor other({1, 3, 3}, std::vector<double>{2, 4, 6, 12, 15, 21, -5, 0, 11});
+  CHECK(text_of("output", other, right).find(lacks) == std::string::npos);
+  // Log-sum-exps [B,H,L] of three heads: the first query sees one key.
+  const Tensor lse({1, 3, 2}, std::vector<double>{0.5, 1, -0.25, 2, 0.75, 3});
+  const Tensor scaled({1, 3, 2}, std::vector<double>{2, 1.5, -1, 4, 3, 4});
+  CHECK(text_of("lse", scaled, lse)
+            .find("\n    where a query sees one key alone the first one is 4 times the second: the "
+                  "scores of one of both may lack the scale, or have another\n") !=
+        std::string::npos);
+  const double nan = std::nan("");
+  const Tensor empty_rows({1, 3, 3}, std::vector<double>{1, 2, 3, nan, nan, nan, -1, 0, 2});
+  const Tensor zeros({1, 3, 3}, std::vector<double>{1, 2, 3, 0, 0, 0, -1, 0, 2});
+  CHECK(text_of("output", empty_rows, zeros)
+            .find("\n    what differs is NaN in one file and 0 in the other, as rows of queries "
+                  "that see no key: CompareRequest::seen_only leaves them out\n") !=
+        std::string::npos);
+  CHECK(text_of("lse", Tensor({1, 3, 2, 1}, std::vector<double>(6, 1)), lse)
+            .find("the shapes are [1,3,2,1] and [1,3,2]; they differ by axes of one element alone: "
+                  "compare them with MapRequest::reshape 1,3,2,1 CompareRequest::only lse") !=
+        std::string::npos);
+  CHECK(attn::comparison_json(compare(folder, {{"output", undivided}}, {{"output", right}}))
+            .find("\"causes\": [\n") != std::string::npos);
+}
+
 TEST_CASE("heads, samples or queries in another order are told as the cause") {
   const TemporaryFolder folder;
   const Tensor right = numbered();  // [B,H,L,D] = [2,4,3,2]

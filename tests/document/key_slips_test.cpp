@@ -232,12 +232,13 @@ TEST_CASE("what one of several kinds needs and another refuses is given by kind"
             "unknown key \"hidden\"", "/parameters/hidden",
             "give each kind its own: \"parameters\": {\"self\": {\"init\": \"torch\"}, "
             "\"additive\": {\"init\": \"torch\", \"hidden\": 4}}"},
-           // Hidden states come first: without a query there is nothing to draw weights for.
-           {R"("attention":["self","additive"],"x":[[1,2]],)" + drawn,
+           {R"("attention":["self","additive"],"x":[[1,2]],"seed":1,"parameters":{)"
+            R"("self":{"init":"torch"},"additive":{"init":"torch","hidden":8}})",
             "\"x\" has no meaning for additive attention", "/x",
             "write \"query\" in place of \"x\": all kinds of this document take it"},
-           {R"("attention":["encoder_layer","additive"],"heads":1,"feed_forward":2,"x":[[1,2]],)" +
-                drawn,
+           {R"("attention":["encoder_layer","additive"],"heads":1,"feed_forward":2,"x":[[1,2]],)"
+            R"("seed":1,"parameters":{"encoder_layer":{"init":"torch"},)"
+            R"("additive":{"init":"torch","hidden":8}})",
             "\"x\" has no meaning for additive attention", "/x",
             "compute additive attention in a document of its own, with \"query\""},
        }) {

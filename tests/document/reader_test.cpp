@@ -317,7 +317,8 @@ TEST_CASE("a malformed seed does not prevent the check of sizes, for all kinds")
             "/seed: expected a number, found an array; give a number",
             "/valid_lens: valid_lens [3] does not fit 2 samples of 3 queries; give one number per "
             "sample, [2], or one per query, [2,3]",
-            "/labels: 1 label for 3 queries and 3 keys; give one label for each of them"});
+            "/labels: 1 label for 3 queries and 3 keys; give one label for each of them: "
+            "{\"query\": […], \"key\": […]}"});
 }
 
 TEST_CASE("valid lengths of one sample do not count for several") {

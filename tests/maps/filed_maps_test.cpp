@@ -269,11 +269,12 @@ TEST_CASE("a file of scores gets the document that makes weights of them") {
   const TemporaryFolder folder;
   const std::string name = "blocks.0.attn.hook_attn_scores";
   const std::vector<NamedTensor> tensors{
-      {name, Tensor({1, 1, 2, 2}, std::vector<double>{1, -2, 3, -4})}};
+      {name, Tensor({1, 1, 2, 2}, std::vector<double>{1, -2, 3, -4})},
+      {"ids", Tensor({2}, std::vector<double>{1, 2})}};
   const PlotRequest request = request_for(folder.write("a.npz", npz_bytes(tensors)));
   const std::string file = request.input.string();
   CHECK(error_from([&] { read_heatmap(request); }) ==
-        "there are no weights to draw among \"" + name + "\" [1,1,2,2]; \"" + name +
+        "there are no weights to draw among \"" + name + "\" [1,1,2,2], \"ids\" [2]; \"" + name +
             "\": 2 of 4 numbers are negative, which no weight is\n  where: " + file +
             "\n  help:  scores become weights by a softmax: save the weights, which "
             "TransformerLens calls hook_pattern, or name a document of one layer, "
@@ -300,7 +301,7 @@ TEST_CASE("one list of labels names the sides whose length it has") {
   request.maps.labels = folder / "four.txt";
   CHECK(error_from([&] { read_heatmap(request); }) ==
         "4 labels for 1 query and 3 keys\n  where: " + (folder / "four.txt").string() +
-            "\n  help:  give one label for each of them");
+            "\n  help:  give one label for each of them: {\"query\": […], \"key\": […]}");
   folder.write("f.json", R"({"weights":[[0.5,0.5,0]],"labels":{"key":{"file":"three.txt"}}})");
   folder.write("three.txt", "x\r\ny\r\nz\r\n");
   CHECK(read_heatmap(request_for(folder / "f.json")).key_labels == Texts{"x", "y", "z"});

@@ -33,6 +33,7 @@ const std::vector<std::string> english{"cli/completion_command.cpp", "cli/manual
 
 /// Assertions and names.
 const std::set<std::string, std::less<>> no_texts{
+    R"( and \")",
     R"(\n   /MarkInfo << /Marked true >>)",
     R"(\n   /ViewerPreferences << /DisplayDocTitle true >>)",
     "the first character is the lowest byte",

@@ -440,7 +440,9 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
 }
 
 bool leaves_room(const Figure& figure, const Box& place, const Box& map, const Box& all) {
-  constexpr double least_share = 0.4, least_map = 0.12;  // of the figure's sides
+  // Shares of the figure's sides. A panel's legend is beside a map that keeps its names.
+  const double least_share = figure.in_panel() ? 0.3 : 0.4;
+  constexpr double least_map = 0.12;
   constexpr double beyond = 1.005;
   return all.width() <= beyond * figure.width() && all.height() <= beyond * figure.height() &&
          place.width() >= least_share * figure.width() &&

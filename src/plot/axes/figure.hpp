@@ -45,6 +45,7 @@ struct Panel {
   std::size_t left_out = 0;         ///< parts that its map left no room for
   bool follows_content = false;     ///< whether only its width matters: more height stays empty
   std::optional<Interval> colours;  ///< of its bars
+  bool signed_alone = false;        ///< whether its colours have two signs, and others one
 };
 
 /// The paper that axes are laid out on, in pixels, and the fonts for it.
@@ -62,6 +63,7 @@ class Figure {
   bool standard() const { return style_ == PlotStyle::standard; }
   /// Whether a figure narrower than a column of print was asked for, which has short texts.
   bool narrow() const;
+  bool in_panel() const { return panel_ != nullptr; }
   bool is_raster() const { return format_ == PictureFormat::png; }
   const Paper& paper() const { return paper_; }
   const std::string& family() const { return font_; }  ///< of the letters

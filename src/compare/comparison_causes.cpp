@@ -1,0 +1,223 @@
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/compare.hpp"
+
+#include "compare/compared_tensors.hpp"
+#include "result/tensor_names.hpp"
+#include "support/number_text.hpp"
+#include "support/reader_text.hpp"
+#include "support/translated.hpp"
+
+namespace attn {
+namespace {
+
+// "1–3, 5", or "12 positions" where a list would be long.
+std::string places_text(const std::vector<std::size_t>& places) {
+  constexpr std::size_t most_ranges = 8;
+  std::string text;
+  std::size_t ranges = 0;
+  for (std::size_t i = 0; i < places.size(); ++ranges) {
+    std::size_t last = i;
+    while (last + 1 < places.size() && places[last + 1] == places[last] + 1) ++last;
+    text += (text.empty() ? "" : name_separator()) + std::to_string(places[i]);
+    if (last > i) text += "–" + std::to_string(places[last]);
+    i = last + 1;
+  }
+  return ranges <= most_ranges ? text
+                               : translated("{1} to {2} in part", places.front(), places.back());
+}
+
+std::string confinement_text(const TensorComparison::Confined& confined) {
+  struct Words {
+    std::string_view axis, one, several;
+  };
+  static constexpr Words words[]{
+      {"layer", to_translate("layer {1} of {2}"), to_translate("layers {1} of {2}")},
+      {"sample", to_translate("sample {1} of {2}"), to_translate("samples {1} of {2}")},
+      {"head", to_translate("head {1} of {2}"), to_translate("heads {1} of {2}")},
+      {"query", to_translate("query {1} of {2}"), to_translate("queries {1} of {2}")},
+      {"key", to_translate("key {1} of {2}"), to_translate("keys {1} of {2}")},
+      {"component", to_translate("component {1} of {2}"), to_translate("components {1} of {2}")}};
+  const std::string places = places_text(confined.places);
+  for (const auto& [axis, one, several] : words) {
+    if (axis != confined.axis) continue;
+    return translated(confined.places.size() == 1 ? one : several, places, confined.size);
+  }
+  return translated("places {1} of the {2} along axis {3}", places, confined.size, confined.number);
+}
+
+// Letters of the layout by which `order` leads to the usual one; none where no layout does.
+std::string layout_of(const Shape& order, std::string_view name) {
+  static constexpr std::string_view usual[]{"", "L", "LD", "BLD", "BHLD"};
+  static constexpr std::string_view of_sums[]{"", "", "", "BHL"};
+  const auto letters = is_sums(name) ? std::span<const std::string_view>(of_sums)
+                                     : std::span<const std::string_view>(usual);
+  if (is_map(name) || order.size() >= letters.size() || letters[order.size()].empty()) return "";
+  std::string layout(order.size(), ' ');
+  for (std::size_t axis = 0; axis < order.size(); ++axis) {
+    layout[order[axis]] = letters[order.size()][axis];
+  }
+  return layout;
+}
+
+// An expression that joins the heads of a NumPy array x of that shape:
+// "x.swapaxes(1, 2).reshape(2, 5, 24)".
+std::string joining_of(const Shape& shape) {
+  const std::size_t rank = shape.size();
+  std::string sizes =
+      std::to_string(shape[rank - 2]) + ", " + std::to_string(shape[rank - 3] * shape[rank - 1]);
+  if (rank > 3) sizes = std::to_string(shape[0]) + ", " + sizes;
+  return "x.swapaxes(" + std::to_string(rank - 3) + ", " + std::to_string(rank - 2) + ").reshape(" +
+         sizes + ")";
+}
+
+// What a factor between all numbers may come from.
+std::string factor_text(double factor) {
+  constexpr double close = 1e-4;
+  const auto is = [&](double number) { return std::abs(factor / number - 1) < close; };
+  const std::string digits = with_digits(factor, 6);
+  if (is(std::numbers::log2e)) {
+    return translated(
+        "the first one is {1} times the second, and 1 / ln 2 is {2}: the first one is "
+        "in base 2, so multiply it by ln 2",
+        digits, with_digits(std::numbers::log2e, 6));
+  }
+  if (is(std::numbers::ln2)) {
+    return translated(
+        "the first one is {1} times the second, and ln 2 is {2}: the second one is in "
+        "base 2, so multiply it by ln 2",
+        digits, with_digits(std::numbers::ln2, 6));
+  }
+  return translated(
+      "the first one is {1} times the second: look for a scale that one of them lacks", digits);
+}
+
+// "with its heads in the order [1,0,3,2] the first one agrees".
+std::string moved_text(const TensorComparison::Moved& moved) {
+  static constexpr std::pair<std::string_view, std::string_view> of_axes[]{
+      {"layer", to_translate("with its layers in the order {1} the first one agrees")},
+      {"sample", to_translate("with its samples in the order {1} the first one agrees")},
+      {"head", to_translate("with its heads in the order {1} the first one agrees")},
+      {"query", to_translate("with its queries in the order {1} the first one agrees")},
+      {"key", to_translate("with its keys in the order {1} the first one agrees")},
+      {"component", to_translate("with its components in the order {1} the first one agrees")}};
+  constexpr std::size_t most_places = 16;
+  const std::vector<std::size_t>& places = moved.places;
+  const bool whole = places.size() <= most_places;
+  std::string order =
+      text(Shape(places.begin(), whole ? places.end() : places.begin() + most_places));
+  if (!whole) order.replace(order.size() - 1, 1, ",…]");
+  for (const auto& [axis, words] : of_axes) {
+    if (axis == moved.axis) return translated(words, order);
+  }
+  return translated("with the places along its axis {1} in the order {2} the first one agrees",
+                    moved.number, order);
+}
+
+// The heads that differ where one file repeats all key heads of `groups` in turn, and the other
+// one each by itself.
+std::vector<std::size_t> heads_shared_otherwise(std::size_t heads, std::size_t groups) {
+  std::vector<std::size_t> differing;
+  for (std::size_t head = 0; head < heads; ++head) {
+    if (head % groups != head / (heads / groups)) differing.push_back(head);
+  }
+  return differing;
+}
+
+// What places along one axis may come from; empty where nothing is known of them.
+std::string confinement_cause(const TensorComparison::Confined& confined) {
+  const std::vector<std::size_t>& places = confined.places;
+  const bool last_agrees =
+      places.size() > 1 && places.size() + 1 == confined.size && places.back() + 1 < confined.size;
+  if (confined.axis == "query" && last_agrees) {
+    return translated(
+        "the last query alone agrees: one of both may lack a causal mask, which hides no key from "
+        "it");
+  }
+  if (confined.axis != "head") return "";
+  for (std::size_t groups = 2; groups < confined.size; ++groups) {
+    if (confined.size % groups != 0 || heads_shared_otherwise(confined.size, groups) != places)
+      continue;
+    return translated(
+        "one of both may repeat {1} key heads in another order: query head h reads key head h // "
+        "{2}, as repeat_interleave does",
+        groups, confined.size / groups);
+  }
+  return "";
+}
+
+// Causes that the numbers themselves show; a line each.
+void add_causes_of_numbers(const TensorComparison& tensor, std::vector<std::string>& lines) {
+  if (tensor.nan_for_zero) {
+    lines.push_back(
+        translated("what differs is NaN in one file and 0 in the other, as rows of queries that "
+                   "see no key: CompareRequest::seen_only leaves them out"));
+  }
+  if (tensor.rows_are_multiples) {
+    lines.push_back(
+        translated("each row of the first one is a multiple of that of the second: one of both may "
+                   "lack the division by the sum of the exponentials"));
+  }
+  if (tensor.factor_of_lone_key) {
+    lines.push_back(
+        translated("where a query sees one key alone the first one is {1} times the second: the "
+                   "scores of one of both may lack the scale, or have another",
+                   with_digits(*tensor.factor_of_lone_key, 6)));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> causes_of(const TensorComparison& tensor) {
+  std::vector<std::string> lines;
+  if (!tensor.confined.empty()) {
+    std::string all;
+    for (const TensorComparison::Confined& one : tensor.confined) {
+      all += (all.empty() ? "" : name_separator()) + confinement_text(one);
+    }
+    lines.push_back(translated("only in {1}", all));
+  }
+  // A cause of both kinds spares no sample.
+  if (tensor.confined.size() == 1 && !tensor.moved) {
+    if (std::string cause = confinement_cause(tensor.confined[0]); !cause.empty())
+      lines.push_back(std::move(cause));
+  }
+  if (tensor.moved) lines.push_back(moved_text(*tensor.moved));
+  if (tensor.agreeing_order) {
+    const std::string layout = layout_of(*tensor.agreeing_order, tensor.name);
+    lines.push_back(translated("with its axes in the order {1} the first one agrees",
+                               text(*tensor.agreeing_order)) +
+                    (layout.empty() ? "" : ": CompareRequest::layout " + layout));
+  }
+  if (tensor.agrees_joined) {
+    const TensorComparison::Side& split =
+        tensor.a.shape.size() > tensor.b.shape.size() ? tensor.a : tensor.b;
+    lines.push_back(translated("with the heads of {1} joined both agree: in NumPy {2}",
+                               text(split.shape), joining_of(split.shape)));
+  }
+  if (!tensor.layout_of_a.empty())
+    lines.push_back(translated("in the layout {1} the first one agrees: {2}", tensor.layout_of_a,
+                               "CompareRequest::layout " + tensor.layout_of_a));
+  if (!tensor.layout_of_b.empty())
+    lines.push_back(translated("in the layout {1} the second one agrees: {2}", tensor.layout_of_b,
+                               "CompareRequest::layout_b " + tensor.layout_of_b));
+  if (tensor.agreeing_factor) lines.push_back(factor_text(*tensor.agreeing_factor));
+  add_causes_of_numbers(tensor, lines);
+  if (!tensor.agreeing_type.empty()) {
+    const Tolerances allowed = *tolerances_of(tensor.agreeing_type);
+    lines.push_back(translated(
+        "it is within the tolerances of {1}: CompareRequest::rtol {2} CompareRequest::atol {3}",
+        tensor.agreeing_type, with_short_exponent(number_text(allowed.rtol)),
+        with_short_exponent(number_text(allowed.atol))));
+  }
+  return lines;
+}
+
+}  // namespace attn
