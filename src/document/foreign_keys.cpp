@@ -100,9 +100,9 @@ constexpr std::string_view any_length =
 constexpr std::string_view write_place_of_patch = to_translate(
     "write \"at\": \"LAYER.HEAD:POSITION\", such as \"1.1:7\", or \"1.1\" for all positions");
 constexpr std::string_view write_lse =
-    to_translate("leave it out: attn-cli run --stages --only output,lse writes it");
+    to_translate("leave it out: RunOptions::stages RunOptions::only output,lse writes it");
 constexpr std::string_view write_no_mode = to_translate(
-    "leave it out: weights are in the result, and attn-cli run --stages writes the scores too");
+    "leave it out: weights are in the result, and RunOptions::stages writes the scores too");
 constexpr std::string_view write_weights = to_translate("write \"weights\": true or false");
 
 constexpr std::string_view write_slices = to_translate(

@@ -67,9 +67,10 @@ TEST_CASE("lines that are too long are passed over, and counted") {
   CHECK(next(lines) == "1: 1234");
   CHECK(next(lines) == "2 is too long");
   CHECK(next(lines) == "3: 12");
+  // Before its end, which may never come.
+  CHECK(next(lines) == "4 is too long");
   pipe.put("7890123");
   pipe.put("\nend\n1234567");
-  CHECK(next(lines) == "4 is too long");
   CHECK(next(lines) == "5: end");
   pipe.close_writing();
   CHECK(next(lines) == "6 is too long");

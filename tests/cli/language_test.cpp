@@ -186,7 +186,8 @@ TEST_CASE("what is wrong with a command line is told in the language") {
   CHECK(
       error_of({"validate", "--frob"}) ==
       "attn-cli: 未知的选项 \"--frob\"\n  位置：attn-cli validate\n  办法：attn-cli validate 接受 "
-      "--files-from、--model、--text、--json、--quiet 等选项：见 attn-cli validate --help\n");
+      "--files-from、--model、--text、--strict、--json、--quiet 等选项：见 attn-cli validate "
+      "--help\n");
   CHECK(
       error_of({"run", "x", "--head", "q"}) ==
       "attn-cli: --head 的值 \"q\" 无效\n  位置：--head\n  办法：请给一个整数，也可以是 mean、max "

@@ -47,7 +47,7 @@ TEST_CASE("one list for both sides names those whose length it has") {
   CHECK(fitted(later, 2, 9, "").key.empty());
   CHECK(error_from([&] { fitted(later, 1, 9, "/labels"); }) ==
         "2 labels for 1 query and 9 keys\n  where: /labels\n  help:  give one label for each of "
-        "them");
+        "them: {\"query\": […], \"key\": […]}");
 }
 
 TEST_CASE("parts of axes have names and places, for both sides or one, and for samples") {
@@ -120,7 +120,7 @@ TEST_CASE("labels that are none, or not as many as there are queries and keys, a
             "expected a string, found a number\n  where: /labels/key/file\n  help:  give a string"},
            {R"(["a","b","c","d"])",
             "4 labels for 2 queries and 3 keys\n  where: /labels\n  help:  give one label for each "
-            "of them"}}) {
+            "of them: {\"query\": […], \"key\": […]}"}}) {
     CAPTURE(wrong.labels);
     CHECK(error_from([&] { labels_of(wrong.labels); }) == wrong.said);
   }
