@@ -160,6 +160,7 @@ struct Mask {
                                          ///< seen by all (Longformer, Beltagy et al. 2020, §3.1)
   Tensor padding = {};                   ///< bool [B,Lk]; true = not seen
   Tensor allow = {}, block = {};  ///< bool, broadcast against the weights; true = seen / not seen
+  std::string allow_is = {};      ///< words for what made `allow`, for reports; empty = "allow"
   Tensor bias = {};  ///< broadcast against the weights, added to the scores; −inf hides
   std::optional<Alibi> alibi = {};  ///< added with the bias
   Tensor valid_lens = {};           ///< int64 [B] or [B,Lq]: number of leading keys that are valid

@@ -22,7 +22,7 @@ namespace attn {
 /// All members of a mask. One more does not compile until it is named here, and then until the rows
 /// of documents, the comparison of masks and the tests have it.
 constexpr auto members_of(const Mask& mask) {
-  const auto& [causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
+  const auto& [causal, align, window, global, padding, allow, block, words, bias, alibi, valid_lens,
                documents, prefix, chunk, dilation, where, fill] = mask;
   return std::tie(causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
                   documents, prefix, chunk, dilation, where, fill);

@@ -391,6 +391,7 @@ class KindReader {
       const auto absent = absent_rows_.values<std::uint8_t>();
       Tensor& padding = parts_.options.mask.padding;
       const bool any = std::find(absent.begin(), absent.end(), 1) != absent.end();
+      warn_of_shared_queries();
       if (any) {
         parts_.problems.attempt([&] { check_pages(parts_.mask.valid_lens, before); });
         padding = united_padding(padding, absent_rows_, before);
@@ -402,6 +403,22 @@ class KindReader {
     if (parts_.second)
       hide_padding(parts_.decoder() ? parts_.transformer.memory_mask : parts_.options.mask,
                    *parts_.second);
+  }
+
+  // Warns of queries of one sample over the pages of several, which share them.
+  void warn_of_shared_queries() {
+    const Tensor& query = parts_.states.query;
+    const std::size_t tables = absent_rows_.shape()[0];
+    if (!query || query.rank() != 4 || query.shape()[0] != 1 || tables < 2) return;
+    const Shape& shape = query.shape();
+    std::string warning =
+        translated("the {1} rows of block_table share the queries of one sample", tables);
+    if (shape[2] == tables) {
+      warning += translated(
+          "; if each has a query of its own, write {1} into the query",
+          "\"reshape\": " + text({tables, 1, shape[1], shape[3]}) + ", \"layout\": \"BLHD\"");
+    }
+    parts_.plan.warnings.push_back(std::move(warning));
   }
 
   // Checks that the pages of each sample hold its valid keys, of which `before` are a past.

@@ -126,7 +126,8 @@ void settle_keep(const ReadMask& given, const Geometry& geometry, Mask& mask,
 }
 
 // Parts that count places among all keys, not in each sequence.
-void settle_sequences(const ReadMask& given, const Geometry& geometry, Mask& mask) {
+void settle_sequences(const ReadMask& given, const Geometry& geometry, Mask& mask,
+                      std::vector<std::string>& warnings) {
   const auto refuse = [&](bool there, const char* part) {
     if (there) throw both_given(given, given.ends_at, part);
   };
@@ -138,7 +139,30 @@ void settle_sequences(const ReadMask& given, const Geometry& geometry, Mask& mas
   refuse(mask.alibi.has_value(), "alibi");
   const Tensor seen =
       seen_within_sequences(given.query_ends, given.key_ends, mask, geometry, given.ends_at);
+  const auto lengths = [](const SequenceEnds& all) {
+    std::vector<std::vector<std::size_t>> each;
+    for (const auto& ends : all) {
+      each.emplace_back();
+      for (std::size_t s = 0; s + 1 < ends.size(); ++s)
+        each.back().push_back(ends[s + 1] - ends[s]);
+    }
+    return each;
+  };
+  if (mask.causal && !given.aligned && lengths(given.query_ends) != lengths(given.key_ends)) {
+    warnings.push_back(translated(
+        "causal with sequences of other lengths of queries and keys: the first query of each sees "
+        "its first key alone; write \"align\": \"lower_right\" if the last query stands at the "
+        "last key, as with a cache, or \"align\": \"upper_left\" if it is right"));
+  }
+  Mask within;
+  within.causal = mask.causal;
+  within.align = mask.align;
+  within.window = mask.window;
+  const std::string words = mask_text(within);
+  const bool had_allow = bool(mask.allow);
   put_seen(given, given.ends_at, seen, mask);
+  if (!had_allow)
+    mask.allow_is = words.empty() ? "cu_seqlens" : words + translated(", ") + "cu_seqlens";
   mask.causal = false;
   mask.window.reset();
   mask.align = Alignment::upper_left;
@@ -201,7 +225,8 @@ bool depends_on_sizes(const ReadMask& given) {
 void settle_mask(const ReadMask& given, const Geometry& geometry, Mask& mask,
                  std::vector<std::string>& warnings) {
   if (given.keep) settle_keep(given, geometry, mask, warnings);
-  if (!given.query_ends.empty() || !given.key_ends.empty()) settle_sequences(given, geometry, mask);
+  if (!given.query_ends.empty() || !given.key_ends.empty())
+    settle_sequences(given, geometry, mask, warnings);
   if (given.query_lens) settle_query_lens(given, geometry, mask);
   if (!given.documents_at.empty()) check_documents(given, geometry, mask);
 }

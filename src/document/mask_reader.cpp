@@ -295,12 +295,23 @@ constexpr auto parts = std::to_array<Part>({
     {{"allow", to_translate("true = seen; broadcast against the weights")},
      tensor_schema,
      read_booleans<&Mask::allow>,
-     [](const Mask& mask) { return std::string(mask.allow ? "allow" : ""); },
+     [](const Mask& mask) {
+       return !mask.allow ? "" : mask.allow_is.empty() ? std::string("allow") : mask.allow_is;
+     },
      [](const Mask& mask, const MaskedQuery&) {
-       return mask.allow ? translated(to_translate("allow: keys that are marked 1")) : "";
+       if (!mask.allow) return std::string();
+       return mask.allow_is.empty()
+                  ? translated(to_translate("allow: keys that are marked 1"))
+                  : translated(to_translate("{1}: keys of the query's own sequence that this sees"),
+                               mask.allow_is);
      },
      {to_translate("not allowed"),
-      [](const Mask&) { return translated("allow: keys that are not allowed"); }}},
+      [](const Mask& mask) {
+        return mask.allow_is.empty()
+                   ? translated("allow: keys that are not allowed")
+                   : translated("{1}: keys of other sequences, or hidden within the own one",
+                                mask.allow_is);
+      }}},
     {{"block", to_translate("true = not seen; broadcast against the weights")},
      tensor_schema,
      read_booleans<&Mask::block>,

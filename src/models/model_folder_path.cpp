@@ -126,7 +126,7 @@ std::string meant_model(const std::string& name, const fs::path& folder) {
   // Names of models that had no owner once.
   for (const std::string& own : repositories(hub())) {
     if (name.find('/') == name.npos && own.ends_with("/" + name))
-      return translated("write {1}", own);
+      return translated("write {1}, or get another: hf download {2}", own, "OWNER/" + name);
   }
   constexpr std::string_view of_tiktoken[]{"cl100k_base", "o200k_base", "p50k_base", "r50k_base"};
   if (std::ranges::count(of_tiktoken, name) > 0) {

@@ -1,6 +1,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -88,6 +89,57 @@ TEST_CASE("panels of a row are alike though one of them alone has a title") {
   CHECK(count(svg, ">token3<") == 6);
   CHECK(all_of(svg, "font-size=\"([0-9.]+)\"[^>]*>token[0-9]+</text>").size() == 1);
   CHECK(all_of(svg, "y=\"([0-9.]+)\" [^>]*>Key</text>").size() == 2);
+}
+
+TEST_CASE("a figure of several rows keeps to the height and the preset of the command line") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  const std::string panel = R"({"plot": "heatmap", "file": "w.json"})";
+  const std::string row = "[" + panel + ", " + panel + "]";
+  folder.write("f.json", R"({"preset": "page", "rows": [)" + row + ", " + row + "]}");
+  const auto drawn = [&](const std::string& preset) {
+    CHECK(
+        attn_cli({"plot", "figure", "f.json", "--preset", preset, "--out", "f.svg"}, folder.path())
+            .exit_code == 0);
+    return read_text(folder / "f.svg");
+  };
+  CHECK(drawn("column").find("width=\"234pt\"") != std::string::npos);
+  const std::string slide = drawn("slide");
+  CHECK(slide.find("width=\"960pt\" height=\"540pt\"") != std::string::npos);
+  const std::set<std::string> places = all_of(slide, "y=\"([0-9.]+)\" [^>]*>Key</text>");
+  CHECK(places.size() == 2);
+  for (const std::string& place : places) CHECK(std::stod(place) < 540);
+}
+
+TEST_CASE("--font-scale scales the letters of a preset, in whatever order they are written") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  const auto size = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words{"plot", "heatmap", "w.json", "--out", "w.svg"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    CHECK(attn_cli(words, folder.path()).exit_code == 0);
+    const auto sizes =
+        all_of(read_text(folder / "w.svg"), "font-size=\"([0-9.]+)\"[^>]*>Key</text>");
+    REQUIRE(sizes.size() == 1);
+    return std::stod(*sizes.begin());
+  };
+  const double usual = size({"--preset", "slide"});
+  CHECK(size({"--preset", "slide", "--font-scale", "1.3"}) == doctest::Approx(1.3 * usual));
+  CHECK(size({"--font-scale", "1.3", "--preset", "slide"}) == doctest::Approx(1.3 * usual));
+}
+
+TEST_CASE("differences keep their colours, white at zero, beside weights on one scale") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  folder.write("v.json",
+               R"({"weights":[[0.5,0.5,0],[0.25,0.75,0],[0.1,0.2,0.7]],"labels":["a","b","c"]})");
+  folder.write("f.json", R"({"one-scale": true, "rows": [[
+    {"plot": "heatmap", "file": "w.json"},
+    {"plot": "difference", "file": ["w.json", "v.json"]}]]})");
+  CHECK(attn_cli({"plot", "figure", "f.json", "--out", "f.svg"}, folder.path()).exit_code == 0);
+  const std::string svg = read_text(folder / "f.svg");
+  // The ends of both bars.
+  for (const std::string end : {">1.0<", ">−0.5<", ">0.5<"}) CHECK(count(svg, end) == 1);
 }
 
 TEST_CASE("panels share one scale of colours where a figure says so") {

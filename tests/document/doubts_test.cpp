@@ -282,3 +282,17 @@ TEST_CASE("what is doubtful is told without computing too") {
   // Of parts with a problem nothing is told.
   CHECK(checked(R"({"attention":"sdpa","query":[[1,0],[0,1]],"mask":{"keep":[[1,2]]}})").empty());
 }
+
+TEST_CASE("queries of one sample over the pages of several are told") {
+  const auto of = [](const std::string& query, const std::string& members) {
+    return warned(query, "[4,3,1,2]", members);
+  };
+  const std::string tables = R"("block_table": [[1,2],[3,-1]])";
+  CHECK(of("[1,1,5,2]", tables) ==
+        Warnings{"the 2 rows of block_table share the queries of one sample"});
+  CHECK(of("[1,1,2,2]", tables) ==
+        Warnings{"the 2 rows of block_table share the queries of one sample; if each has a query "
+                 "of its own, write \"reshape\": [2,1,1,2], \"layout\": \"BLHD\" into the "
+                 "query"});
+  CHECK(of("[2,1,1,2]", tables).empty());
+}

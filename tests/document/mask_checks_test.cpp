@@ -10,6 +10,7 @@
 #include "attn/error.hpp"
 
 #include "document/document.hpp"
+#include "document/mask_reader.hpp"
 #include "document/reader.hpp"
 #include "error_from.hpp"
 
@@ -325,6 +326,24 @@ TEST_CASE("sequences of queries and keys apart are seen each by its own, aligned
   CHECK(seen(R"(, "window": {"left": 0, "right": 0}, "align": "lower_right")") ==
         "010000 001000 000001 ");
   CHECK(seen(R"(, "allow": [[1,0,1,1,1,1]])") == "101000 101000 000011 ");
+  const auto told = [&](const std::string& more) {
+    return planned(1, 0, 3, 6, "\"mask\": {" + ends + more + "}").warnings;
+  };
+  CHECK(told(R"(, "causal": true)") ==
+        std::vector<std::string>{
+            "causal with sequences of other lengths of queries and keys: the first query of each "
+            "sees its first key alone; write \"align\": \"lower_right\" if the last query stands "
+            "at the last key, as with a cache, or \"align\": \"upper_left\" if it is right"});
+  CHECK(told(R"(, "causal": true, "align": "upper_left")").empty());
+  CHECK(told("").empty());
+  // Reports name what the document says.
+  const auto words = [&](const std::string& more) {
+    const attn::Plan plan = planned(1, 0, 3, 6, "\"mask\": {" + ends + more + "}");
+    return attn::mask_text(plan.attentions[0].mask);
+  };
+  CHECK(words("") == "cu_seqlens");
+  CHECK(words(R"(, "causal": true, "align": "lower_right")") ==
+        "causal aligned to the last key, cu_seqlens");
   const std::string two_keys = R"("mask": {"cu_seqlens_q": {"arange": 2, "slice": "::1"},)"
                                R"("cu_seqlens_k": [0, 6], "causal": true, "align": "lower_right"})";
   CHECK(weights(planned(1, 0, 1, 6, two_keys)).at({0, 0, 5}) > 0);

@@ -237,8 +237,8 @@ TEST_CASE("no key of a document is ignored by a kind that takes it") {
 TEST_CASE("every part that hides keys has its words") {
   attn::Mask mask;
   // Naming every member makes a new one an error here until it is set too.
-  auto& [causal, align, window, global, padding, allow, block, bias, alibi, valid_lens, documents,
-         prefix, chunk, dilation, where, fill] = mask;
+  auto& [causal, align, window, global, padding, allow, block, allow_is, bias, alibi, valid_lens,
+         documents, prefix, chunk, dilation, where, fill] = mask;
   causal = true;
   align = attn::Alignment::lower_right;
   window = attn::Window{1, 1};

@@ -114,7 +114,7 @@ TEST_CASE("names that are meant otherwise than in the cache get the one that is 
   };
   told("ollama/llama3", "write ollama:llama3");
   told("models--tiny--one", "write tiny/one");
-  told("one", "write tiny/one");
+  told("one", "write tiny/one, or get another: hf download OWNER/one");
   told("cl100k_base", "this is a tokenizer of tiktoken: name its file, cl100k_base.tiktoken");
   told("models/speechs", "did you mean \"models/speeches\"?");
   told("models/empti", "looked in " + places.hub.string() +
