@@ -124,8 +124,8 @@ struct TensorComparison {
   std::optional<double> agreeing_factor;  ///< of all elements of b, which makes them agree with a
   bool rows_are_multiples = false;        ///< whether each row of a is a multiple of that of b
   bool nan_for_zero = false;  ///< whether all differences are NaN in one where the other is 0
-  /// Of log-sum-exps: the factor of those of a query, the same in all heads and samples, which one
-  /// that sees a single key alone has.
+  /// The factor between log-sum-exps of a query that is the same in all heads and samples, as it is
+  /// where the query sees a single key and the scores have other scales.
   std::optional<double> factor_of_lone_key;
   std::string agreeing_type;      ///< whose tolerances would do where none are given: "bfloat16"
   std::size_t rows_left_out = 0;  ///< of queries that see no key

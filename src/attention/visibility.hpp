@@ -20,10 +20,11 @@
 namespace attn {
 
 /// All members of a mask. One more does not compile until it is named here, and then until the rows
-/// of documents, the comparison of masks and the tests have it.
+/// of documents, the comparison of masks and the tests have it. The words for `allow` hide nothing
+/// and are no part of it.
 constexpr auto members_of(const Mask& mask) {
-  const auto& [causal, align, window, global, padding, allow, block, words, bias, alibi, valid_lens,
-               documents, prefix, chunk, dilation, where, fill] = mask;
+  const auto& [causal, align, window, global, padding, allow, block, allow_is, bias, alibi,
+               valid_lens, documents, prefix, chunk, dilation, where, fill] = mask;
   return std::tie(causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
                   documents, prefix, chunk, dilation, where, fill);
 }

@@ -1,9 +1,7 @@
 #include "batch/items.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <fstream>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -12,7 +10,7 @@
 #include <glob.h>
 #include <unistd.h>
 
-#include "document/document.hpp"
+#include "batch/input_kinds.hpp"
 #include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
@@ -145,15 +143,6 @@ std::vector<ListedName> listed_inputs(const fs::path& list, const FileAccess& ac
   return inputs;
 }
 
-// Whether a folder has files of texts, by their names.
-bool holds_texts(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == ".txt") return true;
-  }
-  return false;
-}
-
 void check_inputs(const BatchOptions& options) {
   if (options.inputs.empty() && !options.files_from) {
     throw Error(ErrorKind::usage, translated("no input documents given"), "BatchOptions::inputs",
@@ -167,69 +156,6 @@ void check_inputs(const BatchOptions& options) {
                 translated("standard input is given both as documents and as their list"),
                 "BatchOptions::files_from", translated("leave one of them out"));
   }
-}
-
-// By the name, as a picture is not opened before its turn.
-bool is_picture(const fs::path& path) {
-  std::string extension = path.extension().string();
-  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
-}
-
-// Throws Error(input) for a file of lines that has two bytes a character.
-void refuse_utf_16(std::string_view text, const fs::path& path) {
-  const std::string_view begin = text.substr(0, 256);
-  const bool marked = begin.starts_with("\xFF\xFE") || begin.starts_with("\xFE\xFF");
-  if (!marked && begin.find('\0') == std::string_view::npos) return;
-  throw input_error(translated("the file is a text in UTF-16, or not a text"),
-                    path == "-" ? "standard input" : path_text(path.native()),
-                    translated("save it as UTF-8, one text or document a line"));
-}
-
-// Throws Error(input) for a file whose lines are those of one array of documents or texts.
-void refuse_array(std::string_view text, const fs::path& path) {
-  const std::string help = lines_of_array(text, path);
-  if (help.empty()) return;
-  throw input_error(translated("the file is one array, not a document on each line"),
-                    path == "-" ? "standard input" : path_text(path.native()), help);
-}
-
-// Whether a folder of a model says how pictures are prepared for it.
-bool reads_pictures(const fs::path& model) {
-  std::error_code ignored;
-  return fs::exists(model / "preprocessor_config.json", ignored) ||
-         fs::exists(model / "processor_config.json", ignored);
-}
-
-// Whether a .json file of a checkpoint's folder belongs to the model.
-bool is_of_checkpoint(const fs::path& path) {
-  constexpr std::string_view names[]{"config.json",
-                                     "generation_config.json",
-                                     "preprocessor_config.json",
-                                     "processor_config.json",
-                                     "video_preprocessor_config.json",
-                                     "tokenizer.json",
-                                     "tokenizer_config.json",
-                                     "special_tokens_map.json",
-                                     "added_tokens.json",
-                                     "vocab.json",
-                                     "chat_template.json",
-                                     "modules.json",
-                                     "adapter_config.json",
-                                     "sentence_bert_config.json",
-                                     "config_sentence_transformers.json"};
-  const std::string name = path.filename().string();
-  return std::ranges::count(names, name) > 0 || name.ends_with(".index.json");
-}
-
-// Whether a folder has the configuration of a model and the files that go with it.
-bool is_checkpoint(const fs::path& folder) {
-  constexpr std::string_view beside[]{"model.safetensors", "model.safetensors.index.json",
-                                      "pytorch_model.bin", "tokenizer.json"};
-  std::error_code ignored;
-  return fs::exists(folder / "config.json", ignored) &&
-         std::ranges::any_of(
-             beside, [&](std::string_view name) { return fs::exists(folder / name, ignored); });
 }
 
 }  // namespace
@@ -258,7 +184,7 @@ class DocumentList::Listing {
         results_(real_path(options.run.out)),
         model_(options.run.document.model.has_value()),
         checkpoint_(model_ ? real_path(*options.run.document.model) : fs::path()),
-        reads_pictures_(model_ && reads_pictures(*options.run.document.model)),
+        reads_pictures_(model_ && prepares_pictures(*options.run.document.model)),
         found_(found) {}
 
   void add_input(const std::string& input) {
@@ -367,7 +293,7 @@ class DocumentList::Listing {
               [](const auto& a, const auto& b) { return a.path().native() < b.path().native(); });
     for (const fs::directory_entry& entry : entries) {
       const fs::path& path = entry.path();
-      if (is_hidden(path) || (own && is_of_checkpoint(path))) continue;
+      if (is_hidden(path) || (own && belongs_to_checkpoint(path))) continue;
       const std::string inside =
           (below.empty() ? "" : below + "/") + path.filename().generic_string();
       // Links to folders may lead in circles.
@@ -570,23 +496,6 @@ DocumentText DocumentList::text(std::size_t index, const FileAccess& access) con
   const auto line =
       std::make_shared<const std::string>(line_at((*this)[index], begin, access.limits));
   return {line, *line};
-}
-
-bool is_prose(const fs::path& path) {
-  constexpr std::string_view endings[]{"", ".md", ".text", ".rst", ".log", ".TXT"};
-  std::error_code error;
-  if (std::ranges::count(endings, path.extension().string()) == 0 ||
-      !fs::is_regular_file(path, error))
-    return false;
-  std::ifstream file(path, std::ios::binary);
-  char first = '\0';
-  file >> first;
-  return std::isalpha(static_cast<unsigned char>(first)) != 0;
-}
-
-std::string call_it_texts(const fs::path& path) {
-  const std::string name = fs::path(path).replace_extension(".txt").filename().string();
-  return translated("call it {1}, of which each line is a text", in_quotes(name));
 }
 
 }  // namespace attn

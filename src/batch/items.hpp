@@ -20,13 +20,6 @@
 
 namespace attn {
 
-/// Whether a file is prose by its beginning, under a name that is neither that of documents nor
-/// that of texts.
-bool is_prose(const std::filesystem::path& path);
-
-/// Help for such a file, which may be meant as texts for a model.
-std::string call_it_texts(const std::filesystem::path& path);
-
 /// The possible names of documents, by their numbers from 0.
 struct NameChoices {
   using Name = std::function<std::string(std::size_t)>;

@@ -18,7 +18,7 @@
 namespace attn {
 namespace {
 
-// "1–3, 5", or "12 positions" where a list would be long.
+// Places as ranges, "1–3, 5", or "1 to 90 in part" where the list would be long.
 std::string places_text(const std::vector<std::size_t>& places) {
   constexpr std::size_t most_ranges = 8;
   std::string text;
@@ -78,7 +78,7 @@ std::string joining_of(const Shape& shape) {
          sizes + ")";
 }
 
-// What a factor between all numbers may come from.
+// The cause that a factor between all numbers hints at.
 std::string factor_text(double factor) {
   constexpr double close = 1e-4;
   const auto is = [&](double number) { return std::abs(factor / number - 1) < close; };
@@ -131,7 +131,7 @@ std::vector<std::size_t> heads_shared_otherwise(std::size_t heads, std::size_t g
   return differing;
 }
 
-// What places along one axis may come from; empty where nothing is known of them.
+// The cause that the places along an axis hint at; empty where they hint at none.
 std::string confinement_cause(const TensorComparison::Confined& confined) {
   const std::vector<std::size_t>& places = confined.places;
   const bool last_agrees =
@@ -184,7 +184,8 @@ std::vector<std::string> causes_of(const TensorComparison& tensor) {
     }
     lines.push_back(translated("only in {1}", all));
   }
-  // A cause of both kinds spares no sample.
+  // A mask or shared heads change all samples: where places along another axis are confined too, it
+  // is something else.
   if (tensor.confined.size() == 1 && !tensor.moved) {
     if (std::string cause = confinement_cause(tensor.confined[0]); !cause.empty())
       lines.push_back(std::move(cause));

@@ -154,13 +154,14 @@ std::string axis_hint(const TensorComparison& tensor) {
     std::erase(shape, std::size_t{1});
     return shape;
   };
-  if (without_ones(tensor.a.shape) != without_ones(tensor.b.shape)) return "";
+  const bool same_rank = tensor.a.shape.size() == tensor.b.shape.size();
+  if (same_rank || without_ones(tensor.a.shape) != without_ones(tensor.b.shape)) return "";
   const Shape& longer =
       tensor.a.shape.size() > tensor.b.shape.size() ? tensor.a.shape : tensor.b.shape;
   const std::string sizes = text(longer);
   return "; " + translated("they differ by axes of one element alone: compare them with {1}",
                            "MapRequest::reshape " + sizes.substr(1, sizes.size() - 2) +
-                               " CompareRequest::only " + tensor.name);
+                               (tensor.name.empty() ? "" : " CompareRequest::only " + tensor.name));
 }
 
 // Help that leaves out the columns by which one of both is filled up, and then other tensors, whose

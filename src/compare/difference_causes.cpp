@@ -69,23 +69,18 @@ std::optional<TensorComparison::Moved> moved_places(const Tensor& a, const Tenso
 
 namespace {
 
-struct Factor {
-  double factor = 0;
-  bool agrees = false;  ///< whether all elements of a are those of b times the factor
-};
-
-// The factor of a row of b that comes nearest to that of a.
-Factor factor_of_row(std::span<const double> a, std::span<const double> b, Tolerances allowed) {
+// Whether all numbers of a row of a are those of b times one positive factor.
+bool is_multiple(std::span<const double> a, std::span<const double> b, Tolerances allowed) {
   double products = 0, squares = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     products += a[i] * b[i];
     squares += b[i] * b[i];
   }
   const double factor = squares > 0 ? products / squares : 0;
-  const auto is_near = [&](double x, double y) {
+  if (!std::isfinite(factor) || factor <= 0) return false;
+  return std::ranges::equal(a, b, [&](double x, double y) {
     return std::abs(x - factor * y) <= allowed.atol + allowed.rtol * std::abs(factor * y);
-  };
-  return {factor, std::isfinite(factor) && factor > 0 && std::ranges::equal(a, b, is_near)};
+  });
 }
 
 }  // namespace
@@ -96,12 +91,13 @@ bool are_multiples_by_row(const Tensor& a, const Tensor& b, Tolerances allowed) 
   if (a.shape() != b.shape() || a.rank() < 2) return false;
   const std::size_t width = a.shape().back(), rows = a.size() / width;
   if (width < least_width || rows < least_rows) return false;
-  const Tensor of_a = a.converted(DType::float64), of_b = b.converted(DType::float64);
   for (std::size_t row = 0; row < rows; ++row) {
-    const auto part = [&](const Tensor& of) {
-      return of.values<double>().subspan(row * width, width);
+    // Most tensors are none by their first row: no more of them is copied.
+    const auto numbers = [&](const Tensor& of) {
+      return part_of(of, row * width, {width}).converted(DType::float64);
     };
-    if (!factor_of_row(part(of_a), part(of_b), allowed).agrees) return false;
+    const Tensor one = numbers(a), other = numbers(b);
+    if (!is_multiple(one.values<double>(), other.values<double>(), allowed)) return false;
   }
   return true;
 }

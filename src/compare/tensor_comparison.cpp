@@ -123,7 +123,12 @@ void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& 
   if (comparison.outcome != Outcome::beyond) return;
   comparison.agreeing_factor = agreeing_factor(a, b, allowed);
   comparison.agreeing_type = agreeing_type(a, b, request, comparison);
-  comparison.nan_for_zero = are_nan_for_zero(a, b, allowed);
+  // All differences are, so the first one is too.
+  const auto is_nan = [](const TensorComparison::Number& number) {
+    return std::visit([](auto value) { return value != value; }, number);
+  };
+  if (is_nan(comparison.first_beyond->a) || is_nan(comparison.first_beyond->b))
+    comparison.nan_for_zero = are_nan_for_zero(a, b, allowed);
   if (!comparison.agreeing_factor && !sums)
     comparison.rows_are_multiples = are_multiples_by_row(a, b, allowed);
   if (!comparison.agreeing_factor && sums) comparison.factor_of_lone_key = factor_of_lone_key(a, b);

@@ -11,6 +11,7 @@
 
 #include "batch/document_work.hpp"
 #include "batch/fingerprint.hpp"
+#include "batch/input_kinds.hpp"
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
 #include "document/document.hpp"

@@ -464,7 +464,7 @@ void check_folder(const fs::path& path) {
        {"https://huggingface.co/", "http://huggingface.co/", "https://hf.co/", "huggingface.co/"}) {
     if (!name.starts_with(start)) continue;
     std::string repository = name.substr(start.size());
-    // What follows the owner and the name is a page of the repository.
+    // The rest behind the owner and the name is a page of the repository.
     const std::size_t slash = repository.find('/');
     if (slash != repository.npos)
       repository.resize(std::min(repository.find('/', slash + 1), repository.size()));

@@ -111,6 +111,7 @@ class SheetFigure {
       }
       set_heights();
     }
+    too_high_ = options_.exact_size && heights_below(tops) > asked_height_;
   }
 
   // Inches left of a row, which is in the middle of the sheet.
@@ -135,6 +136,11 @@ class SheetFigure {
   }
 
   void add_warnings(Picture& picture) const {
+    if (too_high_) {
+      picture.warnings.push_back(
+          translated("the panels do not fit into the height of the figure: put fewer rows into it, "
+                     "or ask for a higher one"));
+    }
     for (const std::vector<Picture>& row : drawn_) {
       for (const Picture& panel : row) {
         for (const std::string& warning : panel.warnings) {
@@ -289,6 +295,7 @@ class SheetFigure {
   double width_, asked_height_;  // inches
   double unit_;                  // pixels per inch
   double scale_ = 1;             // of letters
+  bool too_high_ = false;        // whether panels cannot be narrow enough for the height
   std::optional<Interval> colours_;
   std::vector<std::vector<Panel>> rows_;
   std::vector<std::vector<Picture>> drawn_;

@@ -43,7 +43,7 @@ struct BlockForm {
   /// Makes the numbers of `blocks` blocks that lie one after the other, bit for bit as ggml's own
   /// code does in single precision. `from` need not be aligned.
   void (*numbers)(const std::byte* from, std::size_t blocks, float* to) = nullptr;
-  /// How products of a few rows read them where they are stored; nothing = they do not.
+  /// The type by which products of a few rows read them where they are stored, if they do.
   std::optional<kernels::StoredNumber> in_products = {};
 };
 

@@ -209,3 +209,17 @@ TEST_CASE("a file that a panel names and that is not there is an error with its 
         "  where: f.json, /rows/0/0\n"
         "  help:  check the name, and the folder it is looked for in\n");
 }
+
+TEST_CASE("a figure whose rows cannot fit into its height says so") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  std::string rows;
+  for (int row = 0; row < 26; ++row)
+    rows += std::string(row == 0 ? "" : ", ") + R"([{"plot": "heatmap", "file": "w.json"}])";
+  folder.write("f.json", R"({"preset": "slide", "rows": [)" + rows + "]}");
+  const Outcome drawn = attn_cli({"plot", "figure", "f.json", "--out", "f.svg"}, folder.path());
+  CHECK(drawn.exit_code == 0);
+  CHECK(drawn.errors ==
+        "attn-cli: warning: the panels do not fit into the height of the figure: put fewer rows "
+        "into it, or ask for a higher one\n");
+}
