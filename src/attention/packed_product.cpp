@@ -77,9 +77,7 @@ class Panels {
   Panels(const T* x, std::size_t width) : x_(x), width_(width) {}
 
   static std::size_t panel() { return kernels::product_panel<T>(); }
-  std::size_t group_columns(std::size_t rows) const {
-    return kernels::product_group_of<T>(width_, rows);
-  }
+  std::size_t group_columns() const { return kernels::product_group_of<T>(width_); }
   std::size_t packed_count(std::size_t columns) const { return columns * width_; }
   std::size_t room_count(const ProductRows<T>& w, std::size_t) const {
     return w.in_memory != nullptr || w.side_by_side ? 0 : panel() * width_;
@@ -158,7 +156,7 @@ class SplitPanels {
   }
 
   static std::size_t panel() { return kernels::split_panel; }
-  static constexpr std::size_t group_columns(std::size_t) { return kernels::product_group; }
+  static constexpr std::size_t group_columns() { return kernels::product_group; }
   std::size_t packed_count(std::size_t columns) const {
     return kernels::split_w_count(columns, width_, parts);
   }
@@ -285,14 +283,10 @@ struct ColumnShares {
   std::size_t workers = 1;
   std::size_t columns = 0;  // of a group at most
 
-  // At least two groups per thread, and one in each task, as far as there are panels. Lines of W
-  // that hold a number of each row are read in pieces as wide as a group for many rows.
+  // At least two groups per thread, and one in each task, as far as there are panels.
   template <class T, class Way>
-  ColumnShares(const std::vector<ProductTask<T>>& tasks, const Way& way, std::size_t rows,
+  ColumnShares(const std::vector<ProductTask<T>>& tasks, const Way& way, std::size_t blocks,
                std::size_t threads) {
-    const std::size_t blocks = (rows + Way::block_rows - 1) / Way::block_rows;
-    const bool in_lines = std::ranges::any_of(
-        tasks, [](const ProductTask<T>& task) { return task.rows.side_by_side; });
     const std::size_t panel = Way::panel();
     std::size_t panels = 0, fewest = SIZE_MAX;
     for (const ProductTask<T>& task : tasks) {
@@ -301,10 +295,9 @@ struct ColumnShares {
       fewest = std::min(fewest, own);
     }
     workers = std::max<std::size_t>(1, std::min(panels * blocks, thread_count(threads)));
-    columns = panel *
-              std::clamp<std::size_t>(
-                  std::min(panels / (2 * workers), (fewest + workers - 1) / workers), 1,
-                  std::max<std::size_t>(1, way.group_columns(in_lines ? SIZE_MAX : rows) / panel));
+    columns = panel * std::clamp<std::size_t>(
+                          std::min(panels / (2 * workers), (fewest + workers - 1) / workers), 1,
+                          std::max<std::size_t>(1, way.group_columns() / panel));
   }
   std::size_t groups(std::size_t count) const { return (count + columns - 1) / columns; }
 };
@@ -370,7 +363,7 @@ bool multiply_by(Way& way, std::vector<ProductTask<T>>& tasks, const RowRange& r
                  std::size_t threads) {
   constexpr std::size_t block_rows = Way::block_rows;
   const std::size_t blocks = (rows.count() + block_rows - 1) / block_rows;
-  const ColumnShares shares(tasks, way, rows.count(), threads);
+  const ColumnShares shares(tasks, way, blocks, threads);
   std::vector<KeptRows<Way, T>> kept;
   kept.reserve(tasks.size());
   for (const ProductTask<T>& task : tasks) kept.emplace_back(way, task.rows);

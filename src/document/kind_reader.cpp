@@ -299,7 +299,7 @@ class KindReader {
                             parts_.transformer.gated, parts_.norm_kind, parts_.tensors);
       } catch (const Error& error) {
         // A member that one kind needs and another one refuses.
-        if (error.where() != "/parameters/hidden") throw;
+        if (value == nullptr || error.where() != "/parameters/hidden") throw;
         const std::string each = drawn_by_kind(*value, kinds_);
         if (each.empty()) throw;
         throw input_error(error.problem(), error.where(),

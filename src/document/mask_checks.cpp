@@ -125,7 +125,18 @@ void settle_keep(const ReadMask& given, const Geometry& geometry, Mask& mask,
       0);
 }
 
-// Parts that count places among all keys, not in each sequence.
+// The lengths of the sequences of each sample.
+std::vector<std::vector<std::size_t>> sequence_lengths(const SequenceEnds& all) {
+  std::vector<std::vector<std::size_t>> each;
+  for (const auto& ends : all) {
+    each.emplace_back();
+    for (std::size_t s = 0; s + 1 < ends.size(); ++s) each.back().push_back(ends[s + 1] - ends[s]);
+  }
+  return each;
+}
+
+// Puts the keys that each query sees in its own sequence in the place of parts that count places
+// among all keys, and refuses those that cannot be put so.
 void settle_sequences(const ReadMask& given, const Geometry& geometry, Mask& mask,
                       std::vector<std::string>& warnings) {
   const auto refuse = [&](bool there, const char* part) {
@@ -139,16 +150,8 @@ void settle_sequences(const ReadMask& given, const Geometry& geometry, Mask& mas
   refuse(mask.alibi.has_value(), "alibi");
   const Tensor seen =
       seen_within_sequences(given.query_ends, given.key_ends, mask, geometry, given.ends_at);
-  const auto lengths = [](const SequenceEnds& all) {
-    std::vector<std::vector<std::size_t>> each;
-    for (const auto& ends : all) {
-      each.emplace_back();
-      for (std::size_t s = 0; s + 1 < ends.size(); ++s)
-        each.back().push_back(ends[s + 1] - ends[s]);
-    }
-    return each;
-  };
-  if (mask.causal && !given.aligned && lengths(given.query_ends) != lengths(given.key_ends)) {
+  if (mask.causal && !given.aligned &&
+      sequence_lengths(given.query_ends) != sequence_lengths(given.key_ends)) {
     warnings.push_back(translated(
         "causal with sequences of other lengths of queries and keys: the first query of each sees "
         "its first key alone; write \"align\": \"lower_right\" if the last query stands at the "

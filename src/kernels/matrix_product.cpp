@@ -39,13 +39,10 @@ constexpr std::size_t depth_block = 3072 / sizeof(T);
 static_assert(product_group % panel<float> == 0 && product_group % panel<double> == 0);
 
 // A group's panels take half of the second-level cache: the rows of x and y need the rest. Panels
-// of three quarters of it cost a product 5 % of its speed, larger than all of it a sixth. Few rows
-// are multiplied once with what was just packed, at all depths.
+// of three quarters of it cost a product 5 % of its speed, larger than all of it a sixth.
 template <class T>
-std::size_t group_columns(std::size_t width, std::size_t rows) {
-  constexpr std::size_t few = 16;
-  const std::size_t depth = rows <= few ? width : std::min(width, depth_block<T>);
-  const std::size_t bytes = depth * sizeof(T) * panel<T>;
+std::size_t group_columns(std::size_t width) {
+  const std::size_t bytes = std::min(width, depth_block<T>) * sizeof(T) * panel<T>;
   return std::clamp<std::size_t>(second_level_cache() / 2 / bytes, 1, product_group / panel<T>) *
          panel<T>;
 }
@@ -161,7 +158,7 @@ void multiply_panel(const RowProduct<T>& product, std::size_t left, std::size_t 
 
 template <class T>
 void multiply(const RowProduct<T>& product) {
-  const std::size_t together = group_columns<T>(product.width, product.rows);
+  const std::size_t together = group_columns<T>(product.width);
   for (std::size_t group = 0; group < product.columns; group += together) {
     const std::size_t group_end = std::min(group + together, product.columns);
     for (std::size_t k = 0; k < product.width; k += depth_block<T>) {
@@ -289,12 +286,12 @@ std::size_t panel_doubles() {
   return panel<double>;
 }
 
-std::size_t group_of_floats(std::size_t width, std::size_t rows) {
-  return group_columns<float>(width, rows);
+std::size_t group_of_floats(std::size_t width) {
+  return group_columns<float>(width);
 }
 
-std::size_t group_of_doubles(std::size_t width, std::size_t rows) {
-  return group_columns<double>(width, rows);
+std::size_t group_of_doubles(std::size_t width) {
+  return group_columns<double>(width);
 }
 
 void pack_floats(const PanelRows<float>& rows, float* to) {
@@ -346,12 +343,12 @@ std::size_t product_panel_doubles() noexcept {
   return ATTN_OF_TARGET(panel_doubles)();
 }
 
-std::size_t product_group_floats(std::size_t width, std::size_t rows) noexcept {
-  return ATTN_OF_TARGET(group_of_floats)(width, rows);
+std::size_t product_group_floats(std::size_t width) noexcept {
+  return ATTN_OF_TARGET(group_of_floats)(width);
 }
 
-std::size_t product_group_doubles(std::size_t width, std::size_t rows) noexcept {
-  return ATTN_OF_TARGET(group_of_doubles)(width, rows);
+std::size_t product_group_doubles(std::size_t width) noexcept {
+  return ATTN_OF_TARGET(group_of_doubles)(width);
 }
 
 void pack_panel(const PanelRows<float>& rows, float* panel) noexcept {

@@ -32,14 +32,13 @@ void pack_lines(const PanelRows<double>& lines, double* panels) noexcept;
 /// group, and computed one after the other down the rows.
 constexpr std::size_t product_group = 192;
 
-/// Columns of a group for so many rows of x of that width: whole panels, so many that their packed W
-/// stays in the second-level cache.
-std::size_t product_group_floats(std::size_t width, std::size_t rows) noexcept;
-std::size_t product_group_doubles(std::size_t width, std::size_t rows) noexcept;
+/// Columns of a group for rows of x of that width: whole panels, so many that their packed W stays
+/// in the second-level cache.
+std::size_t product_group_floats(std::size_t width) noexcept;
+std::size_t product_group_doubles(std::size_t width) noexcept;
 template <class T>
-std::size_t product_group_of(std::size_t width, std::size_t rows) noexcept {
-  return sizeof(T) == sizeof(float) ? product_group_floats(width, rows)
-                                    : product_group_doubles(width, rows);
+std::size_t product_group_of(std::size_t width) noexcept {
+  return sizeof(T) == sizeof(float) ? product_group_floats(width) : product_group_doubles(width);
 }
 
 /// y = x Wᵀ + b: y [rows, columns], x [rows, width], W [columns, width] as its panels one after the

@@ -178,15 +178,12 @@ TEST_CASE("a product has the same bits whatever the size of the second-level cac
       CAPTURE(kilobytes);
       kernels::use_second_level_cache(kilobytes << 10U);
       for (const std::size_t width : {1, 100, 810, 4000}) {
-        for (const std::size_t rows : {4, 500}) {
-          const std::size_t group = kernels::product_group_floats(width, rows);
-          CHECK(group % kernels::product_panel_floats() == 0);
-          CHECK(group <= kernels::product_group);
-          const bool one_panel = group == kernels::product_panel_floats();
-          // Few rows are multiplied with all of a group at once.
-          const std::size_t depth = rows == 4 ? width : std::min<std::size_t>(width, 768);
-          CHECK((one_panel || group * depth * sizeof(float) <= kilobytes << 9U));
-        }
+        const std::size_t group = kernels::product_group_floats(width);
+        CHECK(group % kernels::product_panel_floats() == 0);
+        CHECK(group <= kernels::product_group);
+        const bool one_panel = group == kernels::product_panel_floats();
+        CHECK((one_panel ||
+               group * std::min<std::size_t>(width, 768) * sizeof(float) <= kilobytes << 9U));
       }
       CHECK(product<float>(sizes, true) == floats);
       CHECK(product<double>(sizes, true) == doubles);
