@@ -1,5 +1,9 @@
-#include "document/axis_doubts.hpp"
+#include <string>
+#include <vector>
 
+#include "attn/error.hpp"
+
+#include "document/reader.hpp"
 #include "document/state_checks.hpp"
 #include "io/json_value.hpp"
 #include "support/translated.hpp"

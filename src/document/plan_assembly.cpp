@@ -11,7 +11,6 @@
 #include "attention/attention_name.hpp"
 #include "attention/geometry.hpp"
 #include "attention/visibility.hpp"
-#include "document/axis_doubts.hpp"
 #include "document/mask_reader.hpp"
 #include "document/option_reader.hpp"
 #include "document/plan.hpp"

@@ -91,6 +91,13 @@ struct DocumentParts : PlainValues {
 /// below `at`, and for keys of the document that have no meaning beside it.
 void add_linear_attention(DocumentParts& parts, const LinearRule& rule, const std::string& at);
 
+/// Doubts about the axes of the tensors, whether the document names them or not.
+std::vector<std::string> layout_doubts(const DocumentParts& parts);
+
+/// The error with a help that names axes by which the tensors would fit: sizes that do not may be
+/// right, and their order wrong.
+Error with_layout(const Error& error, const DocumentParts& parts);
+
 /// Puts the parts together: fills in the plan's computation, attentions and labels. Parts that do
 /// not fit each other are problems.
 void assemble_plan(DocumentParts& parts);
