@@ -83,6 +83,52 @@ TEST_CASE("a path has layers from below and positions from the left") {
         "a node is outside the rows and columns\n  help:  leave it out");
 }
 
+TEST_CASE("names of a path stay apart, and are whole where the figure is as wide as they ask for") {
+  attn::PathGraph graph;
+  graph.rows = {"Embedding", "Layer 0", "Layer 1", "Logit"};
+  graph.columns = {"the", "internationalisation", "of", "law"};
+  graph.nodes.push_back({3, 3, "the token with the longest name of all"});
+  for (std::size_t column = 0; column < graph.columns.size(); ++column) {
+    for (std::size_t row = 0; row + 1 < graph.rows.size(); ++row) {
+      for (int n = 0; n < 3; ++n) {
+        graph.edges.push_back({graph.nodes.size(), 0, 0.5, "\u22120.00123"});
+        graph.nodes.push_back({row, column, "encoder." + std::to_string(n) + ".feed_forward"});
+      }
+    }
+  }
+  // Names have frames, two points around them, within that of the chart.
+  const auto are_apart = [](const attn::Picture& picture) {
+    std::vector<attn::PictureFrame> boxes;
+    for (const attn::PictureText& text : picture.texts) {
+      if (!text.text.starts_with("e")) continue;
+      boxes.push_back({text.x + text.left - 2, text.y + text.top - 2, text.x + text.right + 2,
+                       text.y + text.bottom + 2});
+    }
+    const attn::PictureFrame& chart = picture.frames.at(0);
+    bool apart = boxes.size() == 36;
+    for (std::size_t a = 0; a < boxes.size(); ++a) {
+      apart = apart && boxes[a].left >= chart.left && boxes[a].right <= chart.right;
+      for (std::size_t b = 0; b < a; ++b) {
+        apart = apart && (boxes[a].left >= boxes[b].right || boxes[b].left >= boxes[a].right ||
+                          boxes[a].top >= boxes[b].bottom || boxes[b].top >= boxes[a].bottom);
+      }
+    }
+    return apart;
+  };
+  const std::string name = "encoder.2.feed_forward: \u22120.00123";
+  const attn::Picture wide = attn::draw_path(graph, {}, attn::PictureFormat::svg);
+  CHECK(are_apart(wide));
+  CHECK(part_text(wide, name) != nullptr);
+  attn::FigureOptions narrow;
+  narrow.figsize = {3.5, 4};
+  const attn::Picture small = attn::draw_path(graph, narrow, attn::PictureFormat::svg);
+  CHECK(are_apart(small));
+  CHECK(part_text(small, name) == nullptr);
+  CHECK(std::ranges::count_if(small.texts, [](const attn::PictureText& text) {
+          return text.text.find("\u2026") != std::string::npos;
+        }) >= 36);
+}
+
 TEST_CASE("bars and paths are drawn in every format, and on every ground") {
   attn::BarChart chart;
   for (int n = 0; n < 24; ++n) chart.bars.push_back({"part " + std::to_string(n), n - 5.0, 0});

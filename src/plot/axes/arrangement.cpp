@@ -121,11 +121,12 @@ Box beside_legend(Box area, const std::vector<LegendEntry>& entries, double gap,
   return area;
 }
 
-Arrangement arranged_beside_legend(
-    Figure& figure, const ChartTexts& texts, const std::vector<LegendEntry>& entries,
-    double least_share, const std::function<void(Axes& axes, Figure& figure)>& set_ticks) {
+Arrangement arranged_beside_legend(Figure& figure, const ChartTexts& texts,
+                                   const std::vector<LegendEntry>& entries, double least_share,
+                                   const std::function<void(Axes& axes, Figure& figure)>& set_ticks,
+                                   const std::function<bool(const Arrangement&)>& fits) {
   constexpr std::array order = {Part::axis_labels, Part::title, Part::tick_labels};
-  return arranged(figure, order, [&](Figure& on, const Box& area, const Shown& shown, bool) {
+  const auto lay_out = [&](Figure& on, const Box& area, const Shown& shown, bool) {
     const double gap = on.pixels_beside_text(legend_gap);
     Arrangement all;
     all.place = beside_legend(area, entries, gap, least_share * on.width(), on);
@@ -135,7 +136,8 @@ Arrangement arranged_beside_legend(
     if (!entries.empty())
       all.legend.emplace(entries, Point{all.place.right + gap, all.place.top}, on);
     return all;
-  });
+  };
+  return arranged(figure, order, lay_out, fits);
 }
 
 }  // namespace attn::plot

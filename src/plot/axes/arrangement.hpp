@@ -85,9 +85,10 @@ Box beside_legend(Box area, const std::vector<LegendEntry>& entries, double gap,
 
 /// The arrangement of the only chart of a figure with its legend, if it has entries, right of it.
 /// The chart keeps at least `least_share` of the figure's width. `set_ticks` gives its axes, whose
-/// box is known, their ticks.
-Arrangement arranged_beside_legend(
-    Figure& figure, const ChartTexts& texts, const std::vector<LegendEntry>& entries,
-    double least_share, const std::function<void(Axes& axes, Figure& figure)>& set_ticks);
+/// box is known, their ticks; `fits` is that of arranged().
+Arrangement arranged_beside_legend(Figure& figure, const ChartTexts& texts,
+                                   const std::vector<LegendEntry>& entries, double least_share,
+                                   const std::function<void(Axes& axes, Figure& figure)>& set_ticks,
+                                   const std::function<bool(const Arrangement&)>& fits = {});
 
 }  // namespace attn::plot
