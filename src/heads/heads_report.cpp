@@ -216,6 +216,14 @@ std::string patches_text(const HeadPatches& patches, const std::vector<std::stri
   return text;
 }
 
+// Where a path ends: key and value heads, which several heads may share, count for themselves.
+std::string end_of_path(const HeadPath& path) {
+  return path.input == "query"   ? translated("query head {1}", path.to)
+         : path.input == "key"   ? translated("key head {1}", path.to)
+         : path.input == "value" ? translated("value head {1}", path.to)
+                                 : path.to;
+}
+
 // Paths with the largest effects first.
 std::string paths_text(const HeadPatches& patches, std::optional<std::size_t> top) {
   std::vector<const HeadPath*> paths;
@@ -225,7 +233,6 @@ std::string paths_text(const HeadPatches& patches, std::optional<std::size_t> to
   });
   std::vector<TextTable::Column> columns{{translated("from")},
                                          {translated("to")},
-                                         {translated("input")},
                                          {translated("logit difference"), true},
                                          {translated("effect"), true}};
   if (patches.texts) columns.push_back({translated("standard error"), true});
@@ -236,8 +243,8 @@ std::string paths_text(const HeadPatches& patches, std::optional<std::size_t> to
   for (std::size_t at = 0; at < shown; ++at) {
     const HeadPath& path = *paths[at];
     const double effect = path.difference - patches.own;
-    std::vector<std::string> cells{path.from, path.to, path.input,
-                                   with_decimals(path.difference, 4), with_decimals(effect, 4)};
+    std::vector<std::string> cells{path.from, end_of_path(path), with_decimals(path.difference, 4),
+                                   with_decimals(effect, 4)};
     if (patches.texts) {
       const double error = path.error.value_or(std::nan(""));
       cells.push_back(std::isnan(error) ? "–" : with_decimals(error, 4));

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "attn/error.hpp"
+#include "attn/heads.hpp"
 
 #include "error_from.hpp"
 #include "heads/corpus_sums.hpp"
@@ -19,6 +20,29 @@ HeadPatches patches_of(double own, double first, double second) {
   patches.sweeps.back().attributed = {{own + 2 * second, own}};
   patches.paths = {{"0.1", "1.0", "key", own + first}, {"0.1", "logits", "", own + second}};
   return patches;
+}
+
+TEST_CASE("a table of paths tells query heads from the key and value heads that they share") {
+  HeadsOutcome outcome;
+  outcome.patches = patches_of(1, 0, 0);
+  outcome.patches->sweeps.clear();
+  outcome.patches->source = 2;
+  outcome.patches->paths = {{"0.1", "1.0", "query", 3},
+                            {"0.1", "1.0", "key", 4},
+                            {"0.0", "1.1", "value", 2},
+                            {"0.0", "logits", "", 1.5}};
+  HeadsTable table;
+  table.statistics = false;
+  CHECK(
+      heads_text(outcome, table) ==
+      "\nDirect paths patched from the other text, one at a time, all other heads and "
+      "feed-forwards unchanged up to their ends: the logit of \" a\" minus that of \" b\", 1.0000 "
+      "in the text and 2.0000 in the other\n\n"
+      "  from  to              logit difference  effect    share\n"
+      "  0.1   key head 1.0              4.0000  3.0000  300.0 %\n"
+      "  0.1   query head 1.0            3.0000  2.0000  200.0 %\n"
+      "  0.0   value head 1.1            2.0000  1.0000  100.0 %\n"
+      "  0.0   logits                    1.5000  0.5000   50.0 %\n");
 }
 
 TEST_CASE("effects of patches have means and standard errors, whatever the order of the texts") {

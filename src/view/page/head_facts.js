@@ -148,8 +148,7 @@ function toldPattern({ patterns }) {
  * @param {import('./data').Attention} attention
  * @param {number} head
  */
-function headName(attention, head) {
-  const number = headNumber(attention, head);
+function headName(attention, head, number = headNumber(attention, head)) {
   return page.view.layered ? `${layerNumber(attention)}.${number}` : String(number);
 }
 
@@ -158,9 +157,9 @@ function headName(attention, head) {
  * @param {import('./data').Attention} attention
  * @param {number} head
  */
-function headNameInStack(attention, head) {
+function headNameInStack(attention, head, number = headNumber(attention, head)) {
   const several = page.view.attentions.some(({ stack }) => inLanguage(stack) !== inLanguage(attention.stack));
-  const name = headName(attention, head);
+  const name = headName(attention, head, number);
   return several ? say('head_of_stack', { head: name, stack: inLanguage(attention.stack) }) : name;
 }
 

@@ -11,15 +11,26 @@ const LISTED_PATHS = 20;
 const DASHES_OF_INPUTS = { query: [], key: [6, 3], value: [1.5, 2.5] };
 
 /**
- * The head of the page that a path names; null if the page leaves it out.
+ * The number of what a path ends in at a head: heads may share their keys and values.
+ * @param {import('./data').Attention} of
+ * @param {number} head
+ * @param {HeadPath['input']} input
+ */
+function numberOfEnd(of, head, input) {
+  return Math.floor(headNumber(of, head) / (input === 'key' || input === 'value' ? of.heads_a_group : 1));
+}
+
+/**
+ * The head of the page that a path names, or the first that shares that key or value head; null if the page leaves it out.
  * @param {string} name of its attention
  * @param {number} number
+ * @param {HeadPath['input']} input
  * @returns {Place | null}
  */
-function placeNamed(name, number) {
+function placeNamed(name, number, input) {
   const attention = page.view.attentions.findIndex((one) => one.name === name);
   const of = page.view.attentions[attention];
-  const head = of ? Array.from({ length: of.heads }, (_, index) => headNumber(of, index)).indexOf(number) : -1;
+  const head = of ? Array.from({ length: of.heads }, (_, index) => numberOfEnd(of, index, input)).indexOf(number) : -1;
   return head < 0 ? null : { attention, head };
 }
 
@@ -29,8 +40,8 @@ let knownPaths = null;
 /** Those whose ends the page has, the strongest first; they are of the first sample. */
 function pathsOfPage() {
   knownPaths ??= (page.view.paths?.paths ?? []).flatMap(([name, head, toName, toHead, input, effect]) => {
-    const from = placeNamed(name, head);
-    const to = toName === null || toHead === null ? null : placeNamed(toName, toHead);
+    const from = placeNamed(name, head, null);
+    const to = toName === null || toHead === null ? null : placeNamed(toName, toHead, input);
     return from && (to || toName === null) ? [{ from, to, input, effect }] : [];
   }).sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
   return page.choice.sample === 0 ? knownPaths : [];
@@ -85,14 +96,15 @@ function paintPaths(pen, rows, { size, across }) {
 }
 
 /**
- * A head that leads to its map, with what of it a path reaches.
+ * A head that leads to its map, by what of it a path reaches.
  * @param {Place} place
- * @param {string} [input]
+ * @param {HeadPath['input']} input
  */
 function endOfPath({ attention, head }, input) {
   const of = page.view.attentions[attention];
-  const name = of ? headNameInStack(of, head) : '';
-  const button = make('button', { type: 'button', text: input === undefined ? name : say('path_end', { head: name, input }) });
+  const name = of ? headNameInStack(of, head, numberOfEnd(of, head, input)) : '';
+  const text = input === 'query' ? say('path_query', { head: name }) : input === 'key' ? say('path_key', { head: name }) : input === 'value' ? say('path_value', { head: name }) : name;
+  const button = make('button', { type: 'button', text });
   button.addEventListener('click', () => chooseHead(attention, head));
   return button;
 }
@@ -110,15 +122,24 @@ function writePaths() {
   const listed = pathsOfPage().slice(0, LISTED_PATHS);
   writeOnce(list, JSON.stringify([page.choice.sample, speech.language]), () => listed.map(itemOfPath));
   [...list.children].forEach((item, at) => {
-    const { from, to } = listed[at] ?? {};
-    item.classList.toggle('chosen', [from, to].some((end) => end?.attention === page.choice.attention && end.head === page.choice.head));
+    const path = listed[at];
+    item.classList.toggle('chosen', path !== undefined && (isChosen(path.from, null) || isChosen(path.to, path.input)));
   });
+}
+
+/**
+ * Whether a path ends in the chosen head, or in what that shares with others.
+ * @param {Place | null} end
+ * @param {HeadPath['input']} input
+ */
+function isChosen(end, input) {
+  const of = chosenAttention();
+  return of !== undefined && end?.attention === page.choice.attention && numberOfEnd(of, end.head, input) === numberOfEnd(of, page.choice.head, input);
 }
 
 /** @param {HeadPath} path */
 function itemOfPath({ from, to, input, effect }) {
   const most = mostOfPaths();
-  const inputs = { query: say('query'), key: say('key'), value: say('value') };
-  const end = to && input ? endOfPath(to, inputs[input]) : make('span', { text: say('path_to_logits') });
-  return make('li', {}, [make('span', {}, [endOfPath(from), ' → ', end]), barFromZero(effect, -most, most), make('span', { class: 'number', text: fourDigits(effect) })]);
+  const end = to ? endOfPath(to, input) : make('span', { text: say('path_to_logits') });
+  return make('li', {}, [make('span', {}, [endOfPath(from, null), ' → ', end]), barFromZero(effect, -most, most), make('span', { class: 'number', text: fourDigits(effect) })]);
 }

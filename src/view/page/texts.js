@@ -38,7 +38,9 @@ const TEXTS = {
     '{token} 与 {other} 的 logit 之差：{own}；另一文本中为 {source}。数值是只有一条路径改为传递它在另一文本中的内容时的变化：蓝色使差增大，橙色使差减小。每个头标出它直达 logit 的路径；线的终点是查询（实线）、键（虚线）或值（点线）。',
   ],
   paths_list: ['Strongest paths', '最强的路径'],
-  path_end: ['{head}, {input}', '{head}，{input}'],
+  path_query: ['query head {head}', '查询头 {head}'],
+  path_key: ['key head {head}', '键头 {head}'],
+  path_value: ['value head {head}', '值头 {head}'],
   path_to_logits: ['logits', 'logit'],
   list: ['List', '列表'],
   enlarge: ['Enlarge', '放大'],
@@ -259,7 +261,6 @@ const TEXTS = {
   keys: ['Keys', '键'],
   query: ['Query', '查询'],
   key: ['Key', '键'],
-  value: ['Value', '值'],
   readout: ['At the pointer', '指针所在处'],
   readout_hint: [
     'Point at a cell or a token, or move with the arrow keys. A click pins the query.',

@@ -26,7 +26,7 @@ test('heads have the colour of their way to the logits, and the strongest paths 
     assert.deepEqual(labels, ['Layer 0, head 0: 0.5000', 'Layer 0, head 1: −0.1250', 'Layer 1, head 0: −1.000', 'Layer 1, head 1: 0']);
     // A path to a head that the page leaves out is not there.
     const rows = (await view.locator('#path-list li').allInnerTexts()).map((row) => row.replace(/\s+/g, ' ').trim());
-    assert.deepEqual(rows, ['1.0 → logits −1.000', '0.1 → 1.0, Key −0.7500', '0.0 → logits 0.5000', '0.0 → 1.1, Value 0.2500', '0.1 → logits −0.1250', '1.1 → logits 0']);
+    assert.deepEqual(rows, ['1.0 → logits −1.000', '0.1 → key head 1.0 −0.7500', '0.0 → logits 0.5000', '0.0 → value head 1.1 0.2500', '0.1 → logits −0.1250', '1.1 → logits 0']);
     assert.match(await view.evaluate(() => location.hash), /left=paths/);
     assert.deepEqual(await problemsOf(view), []);
   });
@@ -42,7 +42,21 @@ test('the ends of a path lead to their heads, by the keyboard too', async () => 
     await view.keyboard.press('Enter');
     await ready(view);
     assert.deepEqual(await view.evaluate(() => [page.choice.attention, page.choice.head]), [1, 1]);
-    assert.equal(await view.evaluate(() => document.activeElement.textContent), '1.1, Value');
+    assert.equal(await view.evaluate(() => document.activeElement.textContent), 'value head 1.1');
+  }, { hash: 'left=paths' });
+});
+
+test('key and value heads that several heads share keep their own numbers', async () => {
+  const grouped = { ...model(2, 4, pieces, { statistics: true }), layered: true };
+  for (const attention of grouped.attentions) attention.heads_a_group = 2;
+  const ends = [[name(0), 1, name(1), 1, 'key', -0.75], [name(0), 0, name(1), 1, 'query', 0.5], [name(0), 0, name(1), 0, 'value', 0.25]];
+  await withPage(makePage('grouped_paths', { ...grouped, paths: { ...paths, paths: ends } }), async (view) => {
+    const rows = (await view.locator('#path-list li').allInnerTexts()).map((row) => row.replace(/\s+/g, ' ').trim());
+    assert.deepEqual(rows, ['0.1 → key head 1.1 −0.7500', '0.0 → query head 1.1 0.5000', '0.0 → value head 1.0 0.2500']);
+    await view.click('#path-list li:nth-child(1) button >> nth=1');
+    await ready(view);
+    assert.deepEqual(await view.evaluate(() => [page.choice.attention, page.choice.head]), [1, 2]);
+    assert.deepEqual(await view.evaluate(() => [...document.querySelectorAll('#path-list li')].map((item) => item.classList.contains('chosen'))), [true, false, false]);
   }, { hash: 'left=paths' });
 });
 
