@@ -48,7 +48,8 @@ struct MapSelection {
   std::optional<std::vector<PositionRange>> chosen_heads, chosen_samples;
   /// Layers of a stack of maps that are shown or combined; absent = all.
   std::optional<std::vector<PositionRange>> layers;
-  enum class Layers { each, mean, max } layers_together = Layers::each;
+  /// `all` is `each`, but not for what shows one layer alone.
+  enum class Layers { each, mean, max, all } layers_together = Layers::each;
   std::optional<PositionRange> queries, keys;
   /// One query, by its label or its position, such as "[CLS]" or "3,5", in the place of `queries`.
   std::optional<std::string> query;
@@ -64,6 +65,9 @@ struct MapSelection {
 
   /// Whether the mean or the largest of several is shown.
   static bool together(Shown shown) { return shown == Shown::mean || shown == Shown::max; }
+  bool joins_layers() const {
+    return layers_together == Layers::mean || layers_together == Layers::max;
+  }
   /// Whether a map shows the weights of one sample and head unchanged.
   bool plain() const;
 };

@@ -23,7 +23,7 @@ constexpr auto shown_words =
 constexpr auto layer_words =
     std::to_array<Named<MapSelection::Layers>>({{"mean", MapSelection::Layers::mean},
                                                 {"max", MapSelection::Layers::max},
-                                                {"all", MapSelection::Layers::each}});
+                                                {"all", MapSelection::Layers::all}});
 constexpr auto block_words = std::to_array<Named<MapSelection::Blocks>>(
     {{"sentence", MapSelection::Blocks::sentence}, {"part", MapSelection::Blocks::part}});
 bool is_number(const std::string& part) {

@@ -297,7 +297,7 @@ void pair_by_shape(ComparedFile& a, ComparedFile& b, std::vector<ComparedNames>&
 CompareRequest checked(const CompareRequest& given) {
   CompareRequest request = given;
   if (request.maps.name) request.only.push_back(*request.maps.name);
-  if (request.maps.selection.layers_together != MapSelection::Layers::each) {
+  if (request.maps.selection.joins_layers()) {
     throw Error(ErrorKind::usage, translated("layers are compared one by one"),
                 "MapSelection::layers", translated("leave out mean and max"));
   }

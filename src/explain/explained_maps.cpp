@@ -43,8 +43,7 @@ MapRequest request_of(const ExplainOptions& options) {
 // Whether the maps to explain are those of chosen layers or files, and not the first of one file.
 bool chooses_layers(const MapRequest& request) {
   const MapSelection& selection = request.selection;
-  return selection.layers || !request.others.empty() ||
-         selection.layers_together != MapSelection::Layers::each;
+  return selection.layers || !request.others.empty() || selection.joins_layers();
 }
 
 /// One layer of the maps, of which heads are taken.

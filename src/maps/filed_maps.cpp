@@ -464,7 +464,8 @@ AttentionMap FiledMaps::one() {
         "MapRequest::others",
         translated("choose one with MapSelection::layers, or mean, or draw them as a grid"));
   }
-  if (request_.selection.layers && layers.size() > 1) {
+  const bool all = request_.selection.layers_together == MapSelection::Layers::all;
+  if ((request_.selection.layers || all) && layers.size() > 1) {
     throw input_error(
         translated("such a picture shows one layer, but {1} are chosen", layers.size()),
         layers_field, translated("choose one, take their mean, or draw them as a grid"));

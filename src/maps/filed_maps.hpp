@@ -121,9 +121,7 @@ class FiledMaps {
   Tensor arranged(const Tensor& tensor, const FiledLayer& layer) const;
   TensorMeaning meaning_of_numbers(const AttentionMap& map, const ResultReader& file) const;
   Labels labels_of(const AttentionMap& map, ResultReader& file, bool of_steps) const;
-  bool takes_together() const {
-    return request_.selection.layers_together != MapSelection::Layers::each;
-  }
+  bool takes_together() const { return request_.selection.joins_layers(); }
   AttentionMap read(const FiledLayer& layer);
   /// One layer, or all of them taken together.
   AttentionMap read(const std::vector<FiledLayer>& layers);

@@ -26,8 +26,7 @@ void refuse_choice_of_files(const MapRequest& maps) {
   refuse_for_document(maps.slice.has_value(), "MapRequest::slice");
   refuse_for_document(!maps.reshape.empty(), "MapRequest::reshape");
   refuse_for_document(maps.labels.has_value(), "MapRequest::labels");
-  refuse_for_document(maps.selection.layers_together != MapSelection::Layers::each,
-                      "MapSelection::layers");
+  refuse_for_document(maps.selection.joins_layers(), "MapSelection::layers");
 }
 
 namespace {

@@ -76,7 +76,7 @@ constexpr auto option_rows = std::to_array<Row>({
      [](Chosen r) { return r.maps.selection.layers.has_value(); },
      tensors},
     {{"MapSelection::layers", "mean, max"},
-     [](Chosen r) { return r.maps.selection.layers_together != MapSelection::Layers::each; },
+     [](Chosen r) { return r.maps.selection.joins_layers(); },
      tensors & ~of({mask, stages})},
     {{"MapSelection::chosen_samples"},
      [](Chosen r) { return r.sample != 0 || r.maps.selection.chosen_samples; },

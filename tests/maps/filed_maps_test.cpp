@@ -160,6 +160,11 @@ TEST_CASE("layers are taken together by their mean or the largest") {
   const TemporaryFolder folder;
   PlotRequest request = request_for(folder.write("s.npy", npy_bytes(stack(3, 2))));
   request.maps.axes = {MapAxis::layer, MapAxis::batch, MapAxis::head};
+  request.maps.selection.layers_together = MapSelection::Layers::all;
+  CHECK(shares(request).size() == 3);
+  CHECK(error_from([&] { read_heatmap(request); }) ==
+        "such a picture shows one layer, but 3 are chosen\n  where: MapSelection::layers\n"
+        "  help:  choose one, take their mean, or draw them as a grid");
   request.maps.selection.layers = {{one(0), one(2)}};
   request.maps.selection.layers_together = MapSelection::Layers::mean;
   CHECK(shares(request)[0] == doctest::Approx(0.1));
