@@ -13,13 +13,43 @@
 namespace attn::cli {
 namespace {
 
+// The number of "w.json:1"; empty for other words. In other files a number may name a tensor.
+std::string number_of_map(const std::string& word) {
+  const std::size_t colon = word.rfind(':');
+  if (colon == word.npos || !is_digits(word.substr(colon + 1))) return "";
+  const std::filesystem::path file = word.substr(0, colon);
+  std::error_code none;
+  const bool result = file.extension() == ".json" || std::filesystem::is_directory(file, none);
+  return result && is_file(file.string()) ? word.substr(colon + 1) : "";
+}
+
+// The cure for the number of a map behind its file, and of others behind the same file.
+std::string file_and_numbers(const Command& command, const std::vector<std::string>& words,
+                             std::size_t at) {
+  const std::string file = words[at].substr(0, words[at].rfind(':'));
+  std::string numbers;
+  for (const std::string& word : words) {
+    const std::string number = number_of_map(word);
+    if (number.empty() || word != file + ":" + number) continue;
+    numbers += (numbers.empty() ? "" : ",") + number;
+  }
+  const std::string chosen = file + " --head " + numbers;
+  const bool pair = command.words.name == "FILE FILE";
+  if (numbers == number_of_map(words[at]) || (at == 0 && !pair)) return chosen;
+  const std::string kind = pair ? "difference" : words[0] == "comparison" ? "heatmap" : words[0];
+  return "attn-cli plot " + kind + " " + chosen + " --out PICTURE";
+}
+
 // The cure for a file and a part of it in one word, "w.npz:attn" or "w.npy[0,1]";
 // empty for other words.
-std::string file_and_part(const Command& command, const std::string& word) {
+std::string file_and_part(const Command& command, const std::vector<std::string>& words,
+                          std::size_t at) {
   const auto takes = [&](const char* flag) {
     return std::ranges::find(command.flags, flag, &Flag::name) != command.flags.end();
   };
+  const std::string& word = words[at];
   const std::size_t colon = word.rfind(':'), bracket = word.find('[');
+  if (takes("--head") && !number_of_map(word).empty()) return file_and_numbers(command, words, at);
   if (colon != word.npos && takes("--name") && is_file(word.substr(0, colon)))
     return word.substr(0, colon) + " --name " + word.substr(colon + 1);
   if (bracket != word.npos && word.ends_with(']') && takes("--slice") &&
@@ -88,7 +118,7 @@ void check_inputs(const Command& command, const std::vector<std::string>& words,
       }
       continue;
     }
-    if (const std::string meant = file_and_part(command, word); !meant.empty())
+    if (const std::string meant = file_and_part(command, words, i); !meant.empty())
       refuse(translated("there is no file \"{1}\"", word), translated("write {1}", meant));
     if (const std::string help = meant_word(command, words, i, has_model);
         !help.empty() && !is_file(word))

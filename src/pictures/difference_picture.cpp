@@ -112,7 +112,11 @@ Picture draw_difference(const DifferenceMap& map, PictureFormat format, double d
   return draw_heatmap(heatmap, options, format);
 }
 
-Picture draw_difference(const Drawing& drawing) {
+namespace {
+
+// The map of each file or, of one file, those that the choice names: those of its two layers, or
+// its two heads or samples.
+std::vector<std::vector<Heatmap>> sides_of(const Drawing& drawing) {
   std::vector<std::vector<Heatmap>> sides;
   for (const DrawnMap& drawn : drawing.of) {
     try {
@@ -121,7 +125,56 @@ Picture draw_difference(const Drawing& drawing) {
       throw placed(error, drawn.map);
     }
   }
-  const DrawnMap &a = drawing.of[0], &b = drawing.of[1];
+  if (sides.size() > 1) return sides;
+  if (sides[0].size() != 2) {
+    throw placed(
+        input_error(translated("a difference is of two maps, not of {1}", sides[0].size()), "",
+                    translated("give two files, or two heads, samples or layers of one, such as "
+                               "MapSelection::chosen_heads 0,1")),
+        drawing.of[0].map);
+  }
+  return {{sides[0][0]}, {sides[0][1]}};
+}
+
+// Where a map stands, but for what tells both sides of a difference within one file apart.
+std::string common_place(const SelectedMap& selected) {
+  const MapSelection& choice = selected.choice.selection;
+  std::vector<std::string> parts{selected.where};
+  const bool samples = selected.first_number > 0 || selected.numbers.samples() > 1;
+  if (samples && choice.samples != MapSelection::Shown::all)
+    parts.push_back(samples_text(selected));
+  if (choice.heads != MapSelection::Shown::all) parts.push_back(heads_text(selected));
+  std::string place;
+  for (const std::string& part : parts) {
+    if (!part.empty()) place += (place.empty() ? "" : translated(", ")) + part;
+  }
+  return place.empty() ? "" : translated("({1})", place);
+}
+
+// What is drawn, "a − b", and where it stands.
+struct DifferenceTexts {
+  std::string sign, place;
+};
+DifferenceTexts texts_of(const Drawing& drawing, const std::vector<std::vector<Heatmap>>& sides) {
+  const DrawnMap &a = drawing.of.front(), &b = drawing.of.back();
+  SelectedMap first(a.map, drawing.choice);
+  if (drawing.of.size() == 1)
+    return {sides[0][0].title + " − " + sides[1][0].title, common_place(first)};
+  const std::string place = is_map(a.map.tensor) ? place_text(first) : a.map.tensor;
+  if (a.column != b.column) return {a.column + " − " + b.column, place};
+  const SelectedMap second(b.map, drawing.choice);
+  if (a.map.file != b.map.file || first.where == second.where) return {"A − B", place};
+  const std::string sign = first.where + " − " + second.where;
+  first.where.clear();
+  return {sign, place_text(first)};
+}
+
+}  // namespace
+
+Picture draw_difference(const Drawing& drawing) {
+  std::vector<std::vector<Heatmap>> sides = sides_of(drawing);
+  const DifferenceTexts texts = texts_of(drawing, sides);
+  const DrawnMap &a = drawing.of.front(), &b = drawing.of.back();
   if (sides[0].size() != sides[1].size() ||
       sides[0][0].weights.shape() != sides[1][0].weights.shape()) {
     throw placed(
@@ -141,10 +194,8 @@ Picture draw_difference(const Drawing& drawing) {
     map.allowed = map.allowed && other.allowed ? either(map.allowed, other.allowed) : Tensor();
   }
   PlotOptions options = options_for(drawing, a.map);
-  const std::string sign =
-      a.column == b.column ? std::string("A − B") : a.column + " − " + b.column;
   options.colors.bar_label = drawing.options.colors.bar_label.value_or(
-      a.map.holds_weights() ? translated("Attention weight: {1}", sign) : sign);
+      a.map.holds_weights() ? translated("Attention weight: {1}", texts.sign) : texts.sign);
   if (!options.colors.cmap) options.colors.cmap = plot::map_of_differences(options.figure);
   // Zero is in the middle of numbers of both signs anyway.
   if (options.colors.range.scope == ColorRange::Scope::shared && options.colors.norm.is_linear() &&
@@ -154,8 +205,7 @@ Picture draw_difference(const Drawing& drawing) {
   }
   if (!options.figure.title) {
     options.figure.title =
-        translated("Difference {1}", sign) + "\n" +
-        (is_map(a.map.tensor) ? place_text(SelectedMap(a.map, drawing.choice)) : a.map.tensor);
+        translated("Difference {1}", texts.sign) + (texts.place.empty() ? "" : "\n" + texts.place);
   }
   if (sides[0].size() == 1) return draw_heatmap(sides[0][0], options.heatmap(), drawing.format);
   return draw_grid({1, sides[0].size(), std::move(sides[0]), head_side}, options.grid(),

@@ -389,15 +389,24 @@ void add_choice_warnings(const DrawnMap& drawn, const Drawing& drawing, const Pi
 // Refuses a number of files that the kind of picture does not take.
 void check_files(const PictureKind& kind, std::size_t files) {
   if (files >= kind.info.least_files && files <= kind.info.most_files) return;
-  throw Error(
-      ErrorKind::usage,
-      translated("{1} for a picture of the kind {2}",
-                 translated_count(files, "{1} file", "{1} files"), kind.info.name),
-      "MapRequest::others",
-      kind.info.least_files == kind.info.most_files
-          ? translated("give {1}", translated_count(kind.info.least_files, "{1} file", "{1} files"))
-          : translated("give at least {1}",
-                       translated_count(kind.info.least_files, "{1} file", "{1} files")));
+  const bool many = files > kind.info.most_files;
+  throw Error(ErrorKind::usage,
+              translated("{1} for a picture of the kind {2}",
+                         translated_count(files, "{1} file", "{1} files"), kind.info.name),
+              "MapRequest::others",
+              many ? translated("give at most {1}",
+                                translated_count(kind.info.most_files, "{1} file", "{1} files"))
+                   : translated("give at least {1}",
+                                translated_count(kind.info.least_files, "{1} file", "{1} files")));
+}
+
+// The two layers of one file whose maps a difference is of; none of others.
+std::vector<PositionRange> layers_within(const PlotRequest& request) {
+  const MapSelection& chosen = request.maps.selection;
+  const bool within =
+      request.kind == PlotKind::difference && request.maps.others.empty() && !chosen.joins_layers();
+  if (!within || !chosen.layers || chosen.layers->size() != 2) return {};
+  return *chosen.layers;
 }
 
 Drawing read_drawing(const PlotRequest& request, const FileAccess& access,
@@ -456,8 +465,11 @@ Drawing read_drawing(const PlotRequest& request, const FileAccess& access,
   const std::vector<std::string> names = names_of(paths);
   PlotRequest one = request;
   if (several) one.maps.others.clear();
+  const std::vector<PositionRange> layers = layers_within(request);
+  if (!layers.empty()) paths.push_back(paths[0]);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     one.input = paths[i];
+    if (!layers.empty()) one.maps.selection.layers = {layers[i]};
     const auto file = std::make_shared<ResultReader>(one.input, access);
     std::vector<std::string> own = read_maps(one, file, access, drawing);
     const DrawnMap& drawn = drawing.of.back();
@@ -472,7 +484,7 @@ Drawing read_drawing(const PlotRequest& request, const FileAccess& access,
       if (i > 0) warning = translated("{1}: {2}", drawn.map.file, warning);
       if (std::ranges::count(warnings, warning) == 0) warnings.push_back(std::move(warning));
     }
-    drawing.of.back().column = names[i];
+    drawing.of.back().column = names[std::min(i, names.size() - 1)];
   }
   return drawing;
 }

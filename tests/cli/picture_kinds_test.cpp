@@ -91,10 +91,55 @@ TEST_CASE("plot draws a difference of two maps, and tells how many files a kind 
         "attn-cli: the weights have a different shape from those of a.json\n"
         "  where: wide.json\n"
         "  help:  give maps of one shape, or choose equal parts with --queries and --keys\n");
-  CHECK(refused_with(2, {"plot", "difference", "a.json", "--out", "d.png"}, folder.path()) ==
+  CHECK(refused_with(2, {"plot", "difference", "a.json", "b.json", "a.json", "--out", "d.png"},
+                     folder.path()) ==
         "attn-cli: a difference takes two files\n"
         "  where: attn-cli plot\n"
         "  help:  write attn-cli plot difference A B --out PICTURE\n");
+}
+
+TEST_CASE("plot draws the difference of two heads, samples or layers of one file") {
+  const TemporaryFolder folder;
+  folder.write("heads.json", R"({"weights":[[[[0.25,0.75],[1,0]],[[0.5,0.5],[1,0]]]]})");
+  folder.write("samples.json", R"({"weights":[[[0.25,0.75],[1,0]],[[0.5,0.5],[1,0]]]})");
+  folder.write("layers.json", R"({"tensors":{"layers.0.self.weights":[[0.25,0.75],[1,0]],
+    "layers.1.self.weights":[[0.5,0.5],[1,0]],"layers.2.self.weights":[[1,0],[1,0]]}})");
+  const auto drawn = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "difference");
+    REQUIRE(plot(folder, words, "d.svg") == 0);
+    const std::string picture = read_text(folder / "d.svg");
+    CHECK(picture.find("Values from −0.25 to 0.25, coloured from −0.25 to 0.25.") !=
+          std::string::npos);
+    const std::size_t start = picture.find("<title>") + 7;
+    return picture.substr(start, picture.find("</title>") - start);
+  };
+  CHECK(drawn({"heads.json", "--head", "0,1"}) == "Difference Head 1 − Head 2 (Sample 1)");
+  CHECK(drawn({"samples.json", "--sample", "all"}) == "Difference Sample 1 − Sample 2 (Head 1)");
+  CHECK(drawn({"layers.json", "--layers", "0,1"}) ==
+        "Difference Layer 0, Self-Attention − Layer 1, Self-Attention (Head 0)");
+  const auto refused = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all{"plot", "difference", "heads.json", "--out", "d.png"};
+    all.insert(all.end(), words.begin(), words.end());
+    return refused_with(3, all, folder.path());
+  };
+  CHECK(refused({}) ==
+        "attn-cli: a difference is of two maps, not of 1\n"
+        "  where: heads.json\n"
+        "  help:  give two files, or two heads, samples or layers of one, such as --head 0,1\n");
+  CHECK(refused_with(2, {"plot", "difference", "heads.json:0", "heads.json:1", "--out", "d.png"},
+                     folder.path()) ==
+        "attn-cli: there is no file \"heads.json:0\"\n"
+        "  where: attn-cli plot difference\n"
+        "  help:  write attn-cli plot difference heads.json --head 0,1 --out PICTURE\n");
+  CHECK(refused_with(2, {"plot", "comparison", "heads.json:0", "heads.json:1", "--out", "d.png"},
+                     folder.path()) ==
+        "attn-cli: there is no file \"heads.json:0\"\n"
+        "  where: attn-cli plot comparison\n"
+        "  help:  write attn-cli plot heatmap heads.json --head 0,1 --out PICTURE\n");
+  CHECK(refused_with(2, {"plot", "heatmap", "heads.json:1", "--out", "d.png"}, folder.path()) ==
+        "attn-cli: there is no file \"heads.json:1\"\n"
+        "  where: attn-cli plot heatmap\n"
+        "  help:  write heads.json --head 1\n");
 }
 
 TEST_CASE("steps of several files, or of one, stand below each other, what is not there apart") {
