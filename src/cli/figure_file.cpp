@@ -32,6 +32,11 @@ bool is_of_figure(const Flag& flag) {
   });
 }
 
+// Whether panels have such a flag, too.
+bool is_of_panels(const Flag& flag) {
+  return flag.name == "--title" || !is_of_figure(flag);
+}
+
 // Whether a kind of picture has a use for a flag.
 bool is_of_kind(const Flag& flag, PlotKind kind) {
   return std::ranges::all_of(picture_options(), [&](const PictureOptionInfo& option) {
@@ -94,6 +99,12 @@ const Flag* find(const Flags& flags, const std::string& key) {
 
 Error unknown_key(const Option& option, const std::string& place, const Flags& flags,
                   std::vector<std::string_view> known, bool of_figure) {
+  constexpr std::string_view of_grids[]{"cols", "ncols", "nrows"};
+  if (std::ranges::count(of_grids, option.name) > 0) {
+    return input_error(translated("unknown key \"{1}\"", option.name), place,
+                       of_figure ? translated("each list within \"rows\" is a row of panels")
+                                 : translated("write {1}", "\"columns\""));
+  }
   for (const Flag& flag : flags) {
     if (is_of_figure(flag) == of_figure || !of_figure)
       if (!flag.hidden) known.emplace_back(std::string_view(flag.name).substr(2));
@@ -161,9 +172,9 @@ PanelRequest panel_of(const FigureFile::Panel& panel, const std::vector<Option>&
   Flags flags = plot_flags(made.request);
   std::vector<std::string> of_figure{std::string(scale_key), std::string(letters_key)};
   for (const Flag& flag : flags) {
-    if (is_of_figure(flag)) of_figure.push_back(flag.name.substr(2));
+    if (!is_of_panels(flag)) of_figure.push_back(flag.name.substr(2));
   }
-  std::erase_if(flags, is_of_figure);
+  std::erase_if(flags, [](const Flag& flag) { return !is_of_panels(flag); });
   take_input(panel, figure, made.place, made.request);
   for (const Option& option : common) {
     const Flag* const flag = find(flags, option.name);
@@ -226,7 +237,6 @@ void read_figure(const std::vector<FigureFile::Option>& given, PlotRequest& requ
     if (flag != flags.end()) flag->take(option.texts[0]);
   }
   request.options = whole.options;
-  request.options.figure.title.reset();  // that of a preset: panels have their own
   for (const std::vector<FigureFile::Panel>& row : figure.rows) {
     request.panels.rows.emplace_back();
     for (const FigureFile::Panel& panel : row)

@@ -90,7 +90,8 @@ FigureFile figure_of(const JsonValue& root) {
   return figure;
 }
 
-// Options of a panel with those of the whole figure, whose title is that of panels without one.
+// Options of a panel with those of the whole figure, whose title stands for that of panels without
+// one.
 FigureOptions on_sheet(const FigureOptions& own, const FigureOptions& sheet, plot::Panel& panel) {
   FigureOptions all = sheet;
   all.style = own.style;
@@ -166,19 +167,23 @@ Picture draw_panels(const Drawing& drawing) {
   }
   plot::Sheet sheet;
   sheet.one_scale = drawing.panels->one_scale;
+  sheet.title = sheet.heading = drawing.options.figure.title.value_or("");
   char letter = 'a';
   for (const std::vector<DrawnPanel>& row : drawing.panels->rows) {
     sheet.rows.emplace_back();
     const std::optional<std::string> untitled = empty_title(row);
     for (const DrawnPanel& panel : row) {
+      const std::string own(1, letter++);
+      const bool lettered = drawing.panels->letters;
       sheet.rows.back().push_back(
-          {drawing.panels->letters ? std::string(1, letter++) : std::string(), panel.share,
+          {lettered ? own : std::string(), panel.share,
            [&panel, &drawing, untitled](plot::Panel& place,
                                         const std::optional<plot::Interval>& colours) {
              FigureOptions options = drawing.options.figure;
              options.title = untitled;
              return draw_panel(panel, options, place, colours);
-           }});
+           },
+           lettered ? own : panel.place});
     }
   }
   return draw_sheet(sheet, drawing.options.figure, drawing.format);

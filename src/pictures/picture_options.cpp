@@ -160,7 +160,7 @@ constexpr auto option_rows = std::to_array<Row>({
     {{"FigureOptions::caption"},
      figure_differs<&FigureOptions::caption>,
      of({heatmap, grid, strip, curves, comparison, difference}) | joined | composed},
-    {{"FigureOptions::title"}, figure_differs<&FigureOptions::title>, every & ~sheets},
+    {{"FigureOptions::title"}, figure_differs<&FigureOptions::title>, every},
     {{"FigureOptions::xlabel"},
      figure_differs<&FigureOptions::xlabel>,
      every & ~(of({strip, overlay, shapes, arcs}) | composed)},

@@ -6,6 +6,7 @@
 
 #include "attn/error.hpp"
 
+#include "plot/axes/axes.hpp"
 #include "support/translated.hpp"
 
 namespace attn::plot {
@@ -15,6 +16,7 @@ constexpr double sheet_width = 183 / 25.4;                // inches
 constexpr double sheet_margin = 0.06;                     // inches; at all four sides
 constexpr double gap_beside = 0.16, gap_below = 0.14;     // inches; between panels
 constexpr double letter_size = 14, gap_of_letter = 0.03;  // points; inches below the letter
+constexpr double gap_of_heading = 0.1;                    // inches below the heading
 constexpr double least_letters = 0.5;                     // of ten points
 constexpr double narrowest = 0.3;                         // inches of a panel
 
@@ -33,9 +35,7 @@ class SheetFigure {
         unit_(points_per_inch * Canvas::pixels_per_point(format, options.dpi)) {
     options_.panel = nullptr;
     options_.figsize = {width_, asked_height_ > 0 ? asked_height_ : width_};
-    const double scale = outer_ != nullptr
-                             ? outer_->font_scale
-                             : Figure(options_, format, *options_.figsize).font_scale();
+    const double scale = outer_ != nullptr ? outer_->font_scale : set_heading();
     for (const std::vector<SheetPanel>& row : sheet.rows) {
       double shares = 0;
       for (const SheetPanel& panel : row) shares += panel.share;
@@ -79,15 +79,41 @@ class SheetFigure {
       canvas.move({0, 0});
       for (std::size_t r = 0; r < rows_.size(); ++r)
         draw_letters(r, tops[r], canvas, letters, figure);
+      const Point top{width_ * unit_ / 2, sheet_margin * unit_};
+      for (const PlacedText& line : placed_heading(figure, top))
+        canvas.text(line, figure.paper().ink);
     });
     add_warnings(picture);
     return picture;
   }
 
  private:
+  // Breaks the heading into lines, and measures them. Returns the scale of a figure's letters.
+  double set_heading() {
+    Figure figure(options_, format_, *options_.figsize);
+    if (!sheet_.heading.empty()) {
+      const double room = (width_ - 2 * sheet_margin) * unit_;
+      heading_ = lines_of(figure.title(sheet_.heading, title_size, room));
+      Box all;
+      for (const PlacedText& line : placed_heading(figure, {})) all = united(all, line.bounds);
+      heading_height_ = all.height() / unit_ + gap_of_heading;
+    }
+    return figure.font_scale();
+  }
+
+  // The lines of the heading below the middle of its upper edge.
+  std::vector<PlacedText> placed_heading(Figure& figure, Point top) const {
+    if (heading_.empty()) return {};
+    std::vector<const Text*> lines;
+    for (const std::string& line : heading_)
+      lines.push_back(&figure.typesetter().text(line, title_size));
+    return place_lines(lines, figure.typesetter().text("lp", title_size), top,
+                       {Horizontal::centre, Vertical::top});
+  }
+
   // Sets the top of each row. Returns the height of all.
   double heights_below(std::vector<double>& tops) const {
-    double height = sheet_margin;
+    double height = sheet_margin + heading_height_;
     tops.clear();
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       tops.push_back(height + letters_of(r));
@@ -141,9 +167,19 @@ class SheetFigure {
           translated("the panels do not fit into the height of the figure: put fewer rows into it, "
                      "or ask for a higher one"));
     }
-    for (const std::vector<Picture>& row : drawn_) {
-      for (const Picture& panel : row) {
-        for (const std::string& warning : panel.warnings) {
+    const bool any_names = std::ranges::any_of(rows_, [](const std::vector<Panel>& row) {
+      return std::ranges::any_of(row, [](const Panel& panel) { return panel.names == true; });
+    });
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+        const std::string& name = sheet_.rows[r][i].name;
+        if (any_names && rows_[r][i].names == false && !name.empty()) {
+          picture.warnings.push_back(translated(
+              "panel {1} has no room for the names of its tokens, unlike others: put fewer "
+              "panels into its row, or give it more \"width\"",
+              name));
+        }
+        for (const std::string& warning : drawn_[r][i].warnings) {
           if (std::ranges::count(picture.warnings, warning) == 0)
             picture.warnings.push_back(warning);
         }
@@ -203,7 +239,8 @@ class SheetFigure {
     if (scale_ < rows_[0][0].font_scale) {
       each_panel([&](Panel& panel) { panel.font_scale = scale_; });
     }
-    double all = 2 * sheet_margin + gap_below * static_cast<double>(rows_.size() - 1);
+    double all =
+        2 * sheet_margin + heading_height_ + gap_below * static_cast<double>(rows_.size() - 1);
     std::vector<double> heights;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       heights.push_back(height_of(r));
@@ -292,10 +329,12 @@ class SheetFigure {
   FigureOptions options_;
   PictureFormat format_;
   Panel* outer_;
-  double width_, asked_height_;  // inches
-  double unit_;                  // pixels per inch
-  double scale_ = 1;             // of letters
-  bool too_high_ = false;        // whether panels cannot be narrow enough for the height
+  double width_, asked_height_;       // inches
+  double unit_;                       // pixels per inch
+  double scale_ = 1;                  // of letters
+  std::vector<std::string> heading_;  // its lines
+  double heading_height_ = 0;         // inches, with the gap below it
+  bool too_high_ = false;             // whether panels cannot be narrow enough for the height
   std::optional<Interval> colours_;
   std::vector<std::vector<Panel>> rows_;
   std::vector<std::vector<Picture>> drawn_;

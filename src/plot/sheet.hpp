@@ -17,6 +17,7 @@ struct SheetPanel {
   /// Draws it with FigureOptions::panel at this place. It is called several times, before the last
   /// one only to be measured; colours are spread over the range that is given.
   std::function<Picture(Panel& panel, const std::optional<Interval>& colours)> draw;
+  std::string name = {};  ///< in warnings; empty = none is made
 };
 
 /// Figures of any kind in rows, on one piece of paper.
@@ -24,6 +25,7 @@ struct Sheet {
   std::vector<std::vector<SheetPanel>> rows;  ///< none is empty
   bool one_scale = false;                     ///< whether colours of all panels have one range
   std::string title;                          ///< of the file, which no letter shows
+  std::string heading = {};                   ///< above all panels; empty = none
 };
 
 /// Draws all panels with letters of one size, as wide as FigureOptions::figsize says, by default

@@ -91,6 +91,67 @@ TEST_CASE("panels of a row are alike though one of them alone has a title") {
   CHECK(all_of(svg, "y=\"([0-9.]+)\" [^>]*>Key</text>").size() == 2);
 }
 
+TEST_CASE("the title of a figure stands once above its panels, which keep their own") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  const std::string panel = R"({"plot": "heatmap", "file": "w.json")";
+  folder.write("f.json", R"({"preset": "nature", "title": "Above all", "rows": [[)" + panel +
+                             "}, " + panel + R"(, "title": "Own"}]]})");
+  const auto drawn = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words{"plot", "figure", "f.json", "--out", "f.svg"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    CHECK(attn_cli(words, folder.path()).exit_code == 0);
+    return read_text(folder / "f.svg");
+  };
+  const std::string svg = drawn({});
+  CHECK(count(svg, ">Above all</text>") == 1);
+  CHECK(count(svg, ">Own</text>") == 1);
+  const auto above = all_of(svg, "y=\"([0-9.]+)\" [^>]*>Above all</text>"),
+             own = all_of(svg, "y=\"([0-9.]+)\" [^>]*>Own</text>");
+  REQUIRE(above.size() == 1);
+  REQUIRE(own.size() == 1);
+  CHECK(std::stod(*above.begin()) < std::stod(*own.begin()));
+  CHECK(count(drawn({"--title", "Another"}), ">Another</text>") == 1);
+}
+
+TEST_CASE("a panel whose tokens have no names beside one with names is warned of") {
+  const TemporaryFolder folder;
+  std::string rows, names;
+  for (int i = 0; i < 13; ++i) {
+    std::string row;
+    for (int j = 0; j < 13; ++j)
+      row += (j == 0 ? "" : ",") + std::string(j == i * 5 % 13 ? "1" : "0");
+    rows += (i == 0 ? "[" : ",[") + row + "]";
+  }
+  for (const char* name : {"The", "animal", "did", "not", "cross", "the", "street", "because", "it",
+                           "was", "too", "tired", "."}) {
+    names += (names.empty() ? "\"" : ",\"") + std::string(name) + "\"";
+  }
+  folder.write("w.json", R"({"weights": [)" + rows + R"(], "labels": [)" + names + "]}");
+  const std::string panel = R"({"plot": "heatmap", "file": "w.json")";
+  const auto warnings = [&](const std::string& more) {
+    folder.write("f.json", R"({"preset": "nature-double", "rows": [[)" + panel +
+                               R"(, "width": 3}, )" + panel + "}]]" + more + "}");
+    return attn_cli({"plot", "figure", "f.json", "--out", "f.svg"}, folder.path()).errors;
+  };
+  CHECK(warnings("") ==
+        "attn-cli: warning: panel b has no room for the names of its tokens, unlike others: put "
+        "fewer panels into its row, or give it more \"width\"\n");
+  CHECK(warnings(R"(, "ticks": "index")") == "");
+}
+
+TEST_CASE("numbers of columns are answered by what panels and figures have") {
+  const std::string panel = R"({"plot": "grid", "file": "w.json")";
+  CHECK(refused(R"({"cols": 2, "rows": [[)" + panel + "}]]}") ==
+        "attn-cli: unknown key \"cols\"\n"
+        "  where: f.json, /cols\n"
+        "  help:  each list within \"rows\" is a row of panels\n");
+  CHECK(refused(R"({"rows": [[)" + panel + R"(, "ncols": 2}]]})") ==
+        "attn-cli: unknown key \"ncols\"\n"
+        "  where: f.json, /rows/0/0/ncols\n"
+        "  help:  write \"columns\"\n");
+}
+
 TEST_CASE("a figure of several rows keeps to the height and the preset of the command line") {
   const TemporaryFolder folder;
   folder.write("w.json", weights);

@@ -306,6 +306,12 @@ void name_special_tokens(Axis& axis, const CellTicks& ticks, double length, bool
   axis.ticks = std::move(kept);
 }
 
+// Whether cells have the names of tokens, which tell no other's.
+bool have_names_of_tokens(const CellTicks& ticks) {
+  return ticks.ticks == Ticks::automatic && !number_themselves(ticks.labels) &&
+         std::any_of(ticks.labels.begin(), ticks.labels.end(), is_token);
+}
+
 // Sets the ticks, and returns the number of cells from one to the next.
 std::size_t set_named_ticks(Axis& axis, const CellTicks& ticks, double length, bool horizontal,
                             Figure& figure) {
@@ -356,10 +362,8 @@ std::size_t set_named_ticks(Axis& axis, const CellTicks& ticks, double length, b
     step = step_without_overlaps(texts, cell, horizontal, touching * line);
   }
   if (step > 1) step = std::max(step, ticks.least_step);
-  // Some tokens without those between them say less than their numbers, unless they have their own.
-  const bool counted =
-      standard && ticks.ticks == Ticks::automatic && step > 1 && !number_themselves(ticks.labels);
-  if (counted && std::any_of(ticks.labels.begin(), ticks.labels.end(), is_token)) {
+  // Some tokens without those between them say less than their numbers.
+  if (standard && step > 1 && have_names_of_tokens(ticks)) {
     axis.labels_end_at_tick = false;
     axis.tick_label_degrees = 0;
     const std::size_t counted_step = set_index_ticks(axis, ticks, length, horizontal, figure);
@@ -461,6 +465,9 @@ std::size_t set_cell_ticks(Axes& axes, const MapTicks& ticks, Figure& figure) {
   };
   const double size = std::min(fitting_size(true), fitting_size(false));
   const std::size_t across = set(true, size), down = set(false, size);
+  const bool keys = have_names_of_tokens(ticks.key), queries = have_names_of_tokens(ticks.query);
+  if (figure.standard() && (keys || queries))
+    figure.note_names((!keys || across == 1) && (!queries || down == 1));
   const std::size_t step = std::max(across, down);
   // Names with numbers have one step along both axes, as numbers have.
   if (figure.standard() && across > 1 && down > 1 && across != down &&

@@ -288,6 +288,10 @@ void Figure::note_colours(Interval range) {
   panel_->colours = range;
 }
 
+void Figure::note_names(bool shown) {
+  if (panel_ != nullptr) panel_->names = shown;
+}
+
 std::string Figure::label(const std::string& text, double points, double length) {
   if (!standard()) return bounded(text, points);
   // Words of usual length stay whole, though they are longer than a short axis.
@@ -322,8 +326,14 @@ void Figure::fit(std::span<const Part> order, const std::function<bool(const Sho
   const double asked = font_scale();
   const auto fits_at = [&](double scale, std::size_t left_out) {
     typesetter_.set_font_scale(scale);
-    if (panel_ != nullptr) panel_->left_out = left_out;
-    return fits({order, left_out});
+    const Shown shown(order, left_out);
+    if (panel_ != nullptr) {
+      panel_->left_out = left_out;
+      panel_->names.reset();
+    }
+    const bool fitted = fits(shown);
+    if (!shown(Part::tick_labels) && panel_ != nullptr && panel_->names) panel_->names = false;
+    return fitted;
   };
   const double readable = std::min(asked, readable_scale * seen_from_);
   for (double scale = asked; scale > readable; scale *= size_step) {  // NOLINT: a size

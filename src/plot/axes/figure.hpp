@@ -40,10 +40,11 @@ struct Panel {
   Point corner;                    ///< its upper left corner on the sheet, pixels
 
   // What the figure took.
-  double width = 0, height = 0;     ///< pixels, without a margin
-  double fitted_scale = 1;          ///< of its letters
-  std::size_t left_out = 0;         ///< parts that its map left no room for
-  bool follows_content = false;     ///< whether only its width matters: more height stays empty
+  double width = 0, height = 0;  ///< pixels, without a margin
+  double fitted_scale = 1;       ///< of its letters
+  std::size_t left_out = 0;      ///< parts that its map left no room for
+  std::optional<bool> names;     ///< whether tokens along its axes have their names; of others none
+  bool follows_content = false;  ///< whether only its width matters: more height stays empty
   std::optional<Interval> colours;  ///< of its bars
   bool signed_alone = false;        ///< whether its colours have two signs, and others one
 };
@@ -99,6 +100,8 @@ class Figure {
   void describe(const std::string& title, const std::string& description);
   /// Notes the range of a colour bar, for panels that share one.
   void note_colours(Interval range);
+  /// Notes whether tokens along an axis have their names, for panels beside others.
+  void note_names(bool shown);
   /// Points; the most that lines of frames and ticks have.
   double frame_width() const { return frame_width_; }
   /// Pixels of a line so many points thick, thicker in a figure that is seen from afar.
