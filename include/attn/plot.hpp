@@ -155,6 +155,7 @@ struct LinesOptions {
 struct StripOptions {
   FigureOptions figure;
   ColorOptions colors;
+  bool fills = false;  ///< whether tokens grow until they take most of the height
 };
 
 /// Axes of curves that are logarithmic; values that are not positive are left out on them.

@@ -84,8 +84,10 @@ std::vector<Picture> queries(const Drawing& drawing) {
   check_count(count);
   const PlotOptions options =
       options_of_frames(drawing, text_size, largest(all.weights), all.weights.shape()[1]);
+  StripOptions strip = options.strip();
+  strip.fills = drawing.options.figure.figsize && drawing.options.figure.figsize->second > 0;
   return drawn(count, drawing, [&](std::size_t i) {
-    return draw_strip(token_strip(selected, row_of(all, i)), options.strip(), drawing.format);
+    return draw_strip(token_strip(selected, row_of(all, i)), strip, drawing.format);
   });
 }
 

@@ -441,8 +441,10 @@ Picture draw_map_strip(const Drawing& drawing) {
   const AttentionMap& map = drawing.of[0].map;
   check_is_map(map);
   const SelectedMap selected(map, drawing.choice);
-  return draw_strip(token_strip(selected, selected_heatmap(selected)), drawing.options.strip(),
-                    drawing.format);
+  StripOptions options = drawing.options.strip();
+  const auto& size = options.figure.figsize;
+  options.fills = options.figure.exact_size && size && size->second > 0;
+  return draw_strip(token_strip(selected, selected_heatmap(selected)), options, drawing.format);
 }
 
 }  // namespace attn

@@ -35,6 +35,8 @@ constexpr double least_bar = 60, most_bar = 130;         // points; height of th
 constexpr double query_frame = 2;                        // points
 constexpr double bar_room = 0.16;                        // of the width
 constexpr double hatch_width = 0.5, hatch_distance = 5;  // points; of hidden tokens
+constexpr double most_height = 0.55;                     // of a figure that tokens fill
+constexpr double most_growth = 3, growth_step = 1.1;     // of these tokens
 constexpr std::size_t most_tokens = 2000;
 constexpr std::array order = {Part::title, Part::bar};
 
@@ -95,13 +97,18 @@ struct Tokens {
   std::vector<Box> boxes;
   std::vector<PlacedText> words;  // one a box
   std::vector<PlacedText> names;  // of the parts of the text
+  bool whole = true;              // whether no word is shortened
 
+  // `growth`: the factor by which they are larger than usual.
   Tokens(const std::vector<std::string>& tokens, const Headings& headings, double width,
-         Figure& figure) {
+         double growth, Figure& figure) {
     const bool from_right = begins_from_right(tokens);
     Typesetter& typesetter = figure.typesetter();
-    const auto scaled = [&](double points) { return figure.pixels(points) * figure.font_scale(); };
-    const double height = typesetter.text("lp", token_size).height + 2 * scaled(pad_down);
+    const double size = growth * token_size, name_size = growth * heading_size;
+    const auto scaled = [&](double points) {
+      return growth * figure.pixels(points) * figure.font_scale();
+    };
+    const double height = typesetter.text("lp", size).height + 2 * scaled(pad_down);
     double left = 0, top = 0;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const std::string& token = tokens[i];
@@ -109,14 +116,15 @@ struct Tokens {
         if (left > 0) top += height + scaled(gap_down);
         left = 0;
         if (!heading->second.empty()) {
-          const Text& name = typesetter.text(
-              shortened(heading->second, heading_size, width, typesetter), heading_size);
+          const Text& name =
+              typesetter.text(shortened(heading->second, name_size, width, typesetter), name_size);
           names.push_back(place(name, {0, top}, {Horizontal::left, Vertical::top}));
           top += name.height + scaled(heading_gap);
         }
       }
-      const std::string fitting = shortened(token, token_size, width / 2, typesetter);
-      const Text& text = typesetter.text(fitting, token_size);
+      const std::string fitting = shortened(token, size, width / 2, typesetter);
+      whole = whole && fitting == token;
+      const Text& text = typesetter.text(fitting, size);
       const double taken = text.width + 2 * scaled(pad_across);
       if (left > 0 && left + taken > width) {
         left = 0;
@@ -153,6 +161,18 @@ struct Tokens {
     return all;
   }
 };
+
+// How much larger than usual tokens can be in lines of this width.
+double growth_of(const std::vector<std::string>& tokens, const Headings& headings, double width,
+                 Figure& figure) {
+  double growth = 1;
+  for (double tried = growth_step; tried <= most_growth; tried *= growth_step) {  // NOLINT: a size
+    const Tokens larger(tokens, headings, width, tried, figure);
+    if (!larger.whole || larger.bounds().height() > most_height * figure.height()) break;
+    growth = tried;
+  }
+  return growth;
+}
 
 // What the tokens with the largest weights are.
 CaptionTexts texts_of(const std::vector<std::string>& tokens, const Matrix& matrix,
@@ -258,12 +278,14 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
     if (bar) all = united(all, bar->bounds());
     return legend ? united(all, legend->bounds()) : all;
   };
+  const double growth =
+      options.fills ? growth_of(tokens, headings, (1 - bar_room) * figure.width(), figure) : 1;
   figure.fit(order, [&](const Shown& shown) {
     const bool with_bar = options.colors.bar && shown(Part::bar);
     bar.reset();
     legend.reset();
     title_lines.clear();
-    text.emplace(tokens, headings, figure.width() * (with_bar ? 1 - bar_room : 1), figure);
+    text.emplace(tokens, headings, figure.width() * (with_bar ? 1 - bar_room : 1), growth, figure);
     const Box words = text->bounds();
     if (with_bar) bar.emplace(bar_beside(words, label, scale, figure));
     if (!key.empty()) {

@@ -92,6 +92,28 @@ TEST_CASE("an animation has a frame for each query, on one range and of one size
   CHECK(checked_frames(draw(other_style).bytes) == 3);
 }
 
+TEST_CASE(
+    "tokens of an animation or a strip fill the size that is asked for, alike in all frames") {
+  const TemporaryFolder folder;
+  PlotRequest request = animation_of(folder, three_tokens);
+  const auto width_of_token = [](const Picture& picture) {
+    for (const PictureText& line : picture.texts) {
+      if (line.text == "cat") return line.right - line.left;
+    }
+    return 0.0;
+  };
+  const double usual = width_of_token(draw_frames(request)[0]);
+  CHECK(usual > 0);
+  request.options.figure.figsize = {12, 6};
+  const std::vector<Picture> frames = draw_frames(request);
+  CHECK(width_of_token(frames[0]) > 2 * usual);
+  CHECK(width_of_token(frames[2]) == width_of_token(frames[0]));
+  request.kind = PlotKind::strip;
+  CHECK(width_of_token(draw(request)) < 2 * usual);
+  request.options.figure.exact_size = true;
+  CHECK(width_of_token(draw(request)) == width_of_token(frames[0]));
+}
+
 TEST_CASE("an animation of infinite weights has the range of the finite ones, as heatmaps have") {
   const TemporaryFolder folder;
   const PlotRequest request =
