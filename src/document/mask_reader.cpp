@@ -70,6 +70,7 @@ struct PartValue {
 struct HiddenKeys {
   const char* legend;  ///< null = the part hides no keys
   std::string (*sentence)(const Mask& mask);
+  std::string (*legend_of)(const Mask& mask) = nullptr;  ///< empty = `legend`
 };
 constexpr HiddenKeys no_keys{nullptr, nullptr};
 
@@ -311,6 +312,11 @@ constexpr auto parts = std::to_array<Part>({
                    ? translated("allow: keys that are not allowed")
                    : translated("{1}: keys of other sequences, or hidden within the own one",
                                 mask.allow_is);
+      },
+      [](const Mask& mask) {
+        return mask.allow_is.empty()           ? ""
+               : mask.allow_is == "cu_seqlens" ? translated("other sequence")
+                                               : translated("hidden by {1}", mask.allow_is);
       }}},
     {{"block", to_translate("true = not seen; broadcast against the weights")},
      tensor_schema,
@@ -650,8 +656,10 @@ std::vector<std::string> mask_sentences(const Mask& mask, const MaskedQuery& que
   return sentences;
 }
 
-std::string hidden_legend(std::string_view part) {
-  return translated(hidden_by(part).legend);
+std::string hidden_legend(std::string_view part, const Mask& mask) {
+  const HiddenKeys& hidden = hidden_by(part);
+  const std::string own = hidden.legend_of == nullptr ? "" : hidden.legend_of(mask);
+  return own.empty() ? translated(hidden.legend) : own;
 }
 
 std::string hidden_sentence(std::string_view part, const Mask& mask) {

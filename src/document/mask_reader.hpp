@@ -93,7 +93,7 @@ std::vector<std::string> mask_sentences(const Mask& mask, const MaskedQuery& que
 
 /// Words for the keys that a part hides: in the legend of a picture, "outside window". `part` is
 /// the name of one of hiding_parts().
-std::string hidden_legend(std::string_view part);
+std::string hidden_legend(std::string_view part, const Mask& mask);
 /// A sentence about these keys: "window: keys more than 2 before the query".
 std::string hidden_sentence(std::string_view part, const Mask& mask);
 

@@ -90,7 +90,8 @@ MaskMap mask_map(const PlannedAttention& attention, const ComputedMask& computed
   const Shape shape = {queries.count(), keys.size()};
   map.hidden_by = Tensor(shape, std::move(hidden_by));
   if (globals) map.global = Tensor(shape, std::move(global));
-  for (const HidingPart* part : hiding_parts()) map.parts.push_back(hidden_legend(part->name));
+  for (const HidingPart* part : hiding_parts())
+    map.parts.push_back(hidden_legend(part->name, attention.mask));
   map.parts.push_back(translated("hidden in effect by the bias"));
   map.query_labels = part_of(Labels::of_sample(attention.labels.query, sample), queries);
   const std::size_t first = attention.name.layer() ? 0 : 1;

@@ -344,6 +344,14 @@ TEST_CASE("sequences of queries and keys apart are seen each by its own, aligned
   CHECK(words("") == "cu_seqlens");
   CHECK(words(R"(, "causal": true, "align": "lower_right")") ==
         "causal aligned to the last key, cu_seqlens");
+  const auto legend = [&](const std::string& more) {
+    const attn::Plan plan = planned(1, 0, 3, 6, "\"mask\": {" + ends + more + "}");
+    return attn::hidden_legend("allow", plan.attentions[0].mask);
+  };
+  CHECK(legend("") == "other sequence");
+  CHECK(legend(R"(, "causal": true, "align": "lower_right")") ==
+        "hidden by causal aligned to the last key, cu_seqlens");
+  CHECK(legend(R"(, "allow": [[1,0,1,1,1,1]])") == "not allowed");
   const std::string two_keys = R"("mask": {"cu_seqlens_q": {"arange": 2, "slice": "::1"},)"
                                R"("cu_seqlens_k": [0, 6], "causal": true, "align": "lower_right"})";
   CHECK(weights(planned(1, 0, 1, 6, two_keys)).at({0, 0, 5}) > 0);

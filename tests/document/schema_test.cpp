@@ -267,7 +267,7 @@ TEST_CASE("every part that hides keys has its words") {
     CHECK(words.find(name) != std::string::npos);
     CHECK(std::ranges::any_of(
         sentences, [&](const std::string& sentence) { return sentence.starts_with(name + ": "); }));
-    CHECK(!attn::hidden_legend(name).empty());
+    CHECK(!attn::hidden_legend(name, mask).empty());
     CHECK(attn::hidden_sentence(name, mask).starts_with(name + ": "));
   }
 }

@@ -61,7 +61,7 @@ TEST_CASE("every part of a mask that hides keys has words for legends and for th
   for (const HidingPart* part : hiding_parts()) {
     const std::string name(part->name);
     CAPTURE(name);
-    CHECK(!hidden_legend(name).empty());
+    CHECK(!hidden_legend(name, {}).empty());
     CHECK(hidden_sentence(name, {}).starts_with(name + ": keys "));
   }
 }
