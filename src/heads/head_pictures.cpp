@@ -505,6 +505,18 @@ std::vector<HeadPicture> head_pictures(const HeadsOptions& options, const HeadsO
     add_patches(options, *outcome.patches, pictures);
     add_paths(options, *outcome.patches, pictures);
   }
+  if (!outcome.induction.empty()) {
+    std::vector<AttentionHeads> attentions;
+    for (const InductionHeads& test : outcome.induction) {
+      attentions.emplace_back().name = test.name;
+      attentions.back().heads = test.heads;
+    }
+    constexpr std::size_t induction = 2;
+    pictures.add("induction",
+                 layers_by_heads(attentions, induction,
+                                 translated("Induction on Random Tokens, Repeated Once"), true,
+                                 options, ""));
+  }
   if (!outcome.differences.empty()) add_differences(options, outcome.differences, pictures);
   if (outcome.shares) add_shares(options, *outcome.shares, pictures);
   const std::string sample =

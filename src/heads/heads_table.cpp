@@ -281,10 +281,11 @@ std::string csv_place(const std::string& attention, std::size_t head) {
 }
 
 std::string heads_csv(const HeadsOutcome& outcome, bool wide) {
-  // Means of the shares of an answer stand after the statistics, as "share_context".
+  // Means of the shares of an answer stand after the statistics, as "share_context", and before
+  // the weights of random tokens that are repeated.
   std::vector<std::string> names;
   for (const HeadStatistic statistic : outcome.statistics) names.emplace_back(name_of(statistic));
-  std::map<std::string, std::vector<std::vector<double>>> shares;
+  std::map<std::string, std::vector<std::vector<double>>> shares, repeated;
   if (outcome.shares) {
     const auto means = mean_shares(*outcome.shares);
     for (std::size_t n = 0; n < means.size(); ++n) {
@@ -292,12 +293,17 @@ std::string heads_csv(const HeadsOutcome& outcome, bool wide) {
     }
     for (const std::string& part : outcome.shares->parts) names.push_back(in_csv("share_" + part));
   }
+  const std::size_t before_repeated = names.size();
+  for (const InductionHeads& attention : outcome.induction)
+    repeated[attention.name] = attention.heads;
+  if (!repeated.empty())
+    names.insert(names.end(), {"random_previous", "random_duplicate", "random_induction"});
   std::string text(csv_place_columns);
   if (!wide) text += ",statistic,value";
   for (std::size_t i = 0; wide && i < names.size(); ++i) text += "," + names[i];
   text += "\n";
   for (const AttentionHeads& attention : outcome.attentions) {
-    const auto own = shares.find(attention.name);
+    const auto own = shares.find(attention.name), test = repeated.find(attention.name);
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       const std::string place = csv_place(attention.name, attention.number(h));
       std::vector<double> numbers;
@@ -306,6 +312,12 @@ std::string heads_csv(const HeadsOutcome& outcome, bool wide) {
       }
       if (own != shares.end()) {
         numbers.insert(numbers.end(), own->second[h].begin(), own->second[h].end());
+      }
+      numbers.resize(before_repeated, std::nan(""));
+      const std::size_t number = attention.number(h);
+      if (test != repeated.end() && number < test->second.size()) {
+        const std::vector<double>& weights = test->second[number];
+        numbers.insert(numbers.end(), weights.begin(), weights.end());
       }
       numbers.resize(names.size(), std::nan(""));
       if (wide) text += place;

@@ -299,12 +299,17 @@ TEST_CASE("heads writes tables, tensors and pictures into a folder") {
   CHECK(heads.errors == "");
   for (const char* name :
        {"heads.csv", "heads.json", "result.json", "heads.previous.png", "head_map.png",
-        "rollout.png", "lens.png", "layers.3.self.block_norms.png"}) {
+        "rollout.png", "lens.png", "induction.png", "layers.3.self.block_norms.png"}) {
     CAPTURE(name);
     CHECK(std::filesystem::exists(folder / "out" / name));
   }
   CHECK(heads.output.find("Random tokens, repeated once") != std::string::npos);
   CHECK(heads.output.find("Each head left out") != std::string::npos);
+  const std::string csv = read_text(folder / "out" / "heads.csv");
+  for (const char* name : {"random_previous", "random_duplicate", "random_induction"}) {
+    CAPTURE(name);
+    CHECK(csv.find("\n3,self,3," + std::string(name) + ",") != std::string::npos);
+  }
   const std::string result = read_text(folder / "out" / "result.json");
   for (const char* tensor :
        {"layers.3.rollout", "layers.0.self.norms", "layers.0.self.norms_of_all_heads",
