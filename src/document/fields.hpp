@@ -119,6 +119,10 @@ std::vector<Field> listed_fields(const Fields& fields) {
 /// The keys of the fields, in their order.
 std::vector<std::string_view> known_keys(std::span<const Field> fields);
 
+/// Throws Error(input) for drawn numbers as other libraries write them, such as {"normal": …,
+/// "size": [2, 3]}.
+void refuse_foreign_drawing(const JsonValue& object, const std::string& pointer);
+
 /// Throws Error(input) for a member of an object within a document that is not known there, with a
 /// word on where it goes for a key that the document itself has.
 [[noreturn]] void refuse_member(const JsonValue& object, const std::string& key,

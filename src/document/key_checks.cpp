@@ -140,6 +140,42 @@ void check_document_keys(const JsonValue& root, Problems& problems) {
   }
 }
 
+namespace {
+
+// A list of sizes as it is written, "[2, 3]"; "[…]" in the place of anything else.
+std::string written_sizes(const JsonValue* value) {
+  std::string sizes;
+  const bool list = value != nullptr && value->is(JsonValue::Type::array) && value->size() > 0;
+  for (std::size_t i = 0; list && i < value->size(); ++i) {
+    const JsonValue& size = value->element(i);
+    if (!size.is(JsonValue::Type::number) || !size.is_integer()) return "[…]";
+    sizes += (i == 0 ? "" : ", ") + std::to_string(size.integer());
+  }
+  return list ? "[" + sizes + "]" : "[…]";
+}
+
+}  // namespace
+
+void refuse_foreign_drawing(const JsonValue& object, const std::string& pointer) {
+  constexpr std::pair<std::string_view, const char*> drawings[]{
+      {"normal", "randn"},      {"gaussian", "randn"}, {"standard_normal", "randn"},
+      {"torch.randn", "randn"}, {"uniform", "rand"},   {"random", "rand"},
+      {"torch.rand", "rand"}};
+  for (const auto& [key, own] : drawings) {
+    const JsonValue* const value = object.find(key);
+    if (value == nullptr) continue;
+    const std::string named = value->is(JsonValue::Type::string) ? value->string() : "";
+    const bool normal = named.find("norm") != named.npos || named.find("gauss") != named.npos;
+    const JsonValue* const size = object.find("size");
+    const std::string sizes = written_sizes(value->is(JsonValue::Type::array) ? value
+                                            : size != nullptr                 ? size
+                                                              : object.find("shape"));
+    throw input_error(translated("unknown key \"{1}\"", key), pointer_to(pointer, std::string(key)),
+                      translated("write {1}", std::string("{\"") + (normal ? "randn" : own) +
+                                                  "\": " + sizes + "}"));
+  }
+}
+
 void refuse_member(const JsonValue& object, const std::string& key,
                    std::span<const std::string_view> known, const std::string& at) {
   const std::string outer = at.substr(0, at.rfind('/'));

@@ -94,6 +94,7 @@ const Form& form_of(const JsonValue& object, const std::string& pointer) {
   }
   // tensor_from_json() reports the problems of these objects.
   if (object.find("files")) return forms[0];
+  refuse_foreign_drawing(object, pointer);
   known.insert(known.end(), {"shape", "name", "value", "seed"});
   expect_known_members(object, known, pointer);
   if (object.find("shape")) return forms[0];
