@@ -21,7 +21,8 @@ constexpr const char* default_title = to_translate("Path of the Strongest Terms"
 // Inches.
 constexpr double column_width = 1.15, widest_column = 3, row_height = 0.5, node_height = 0.26,
                  margins = 1.6, beside_legend_margin = 0.4, least_side = 4, most_side = 24;
-constexpr double widest_lane = 0.3, least_lane = 0.1;                           // of a column
+constexpr double small_share = 0.65, small_margins = 0.8;  // of a figure with small letters
+constexpr double widest_lane = 0.3, least_lane = 0.1;      // of a column
 constexpr double name_size = 9, name_margin = 2.5, name_gap = 3, dot_size = 5;  // points
 constexpr double thinnest = 0.6, thickest = 4, node_line = 0.8;                 // points
 constexpr double faint = 0.35;                   // opacity of the weakest edge
@@ -258,11 +259,18 @@ double side(std::size_t count, double each) {
 }
 
 // Inches of a figure whose columns are as wide as their names ask for, unless it would be absurd.
+// Where its width is given and its height is not, rows have room for their names.
 std::pair<double, double> size_of(const PathGraph& graph, const NodePlaces& nodes,
                                   const FigureOptions& options, PictureFormat format) {
   const double row = std::max(row_height, node_height * static_cast<double>(nodes.most()));
   const std::size_t columns = graph.columns.size();
   std::pair<double, double> size{side(columns, column_width) + 2, side(graph.rows.size(), row)};
+  if (options.panel != nullptr || options.figsize) {
+    const auto [width, height] = options.panel != nullptr ? options.panel->size : *options.figsize;
+    const double least = small_margins + small_share * row * static_cast<double>(graph.rows.size());
+    if (height == 0 && width > 0) size.second = std::max(size.second, size.first * least / width);
+    return size;
+  }
   Figure measured(options, format, size);
   const double column = width_of_columns(graph, nodes, measured);
   if (column > column_width) {
