@@ -147,6 +147,7 @@ function toldPattern({ patterns }) {
  * "1.2" is head 2 of layer 1, both from 0, where there are layers.
  * @param {import('./data').Attention} attention
  * @param {number} head
+ * @param {number} [number] that of a key or value head in its place
  */
 function headName(attention, head, number = headNumber(attention, head)) {
   return page.view.layered ? `${layerNumber(attention)}.${number}` : String(number);
@@ -156,6 +157,7 @@ function headName(attention, head, number = headNumber(attention, head)) {
  * The same with the stack, where there are several.
  * @param {import('./data').Attention} attention
  * @param {number} head
+ * @param {number} [number] that of a key or value head in its place
  */
 function headNameInStack(attention, head, number = headNumber(attention, head)) {
   const several = page.view.attentions.some(({ stack }) => inLanguage(stack) !== inLanguage(attention.stack));
