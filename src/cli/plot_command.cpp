@@ -37,6 +37,18 @@ void check_flags(const GivenToPlot& given) {
   }
 }
 
+// The call that draws several maps of one file side by side; empty where none are chosen.
+std::string side_by_side(const std::string& file, const GivenToPlot& given) {
+  std::string flags;
+  for (const FigureFile::Option& flag : given.flags) {
+    if (flag.name == "--head" || flag.name == "--sample" || flag.name == "--layers")
+      flags += " " + flag.name + " " + flag.texts[0];
+  }
+  if (flags.empty()) return "";
+  return std::string("attn-cli plot ") + (given.has("--layers") ? "grid " : "heatmap ") + file +
+         flags + " --out PICTURE";
+}
+
 void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   const auto usage = [](const std::string& problem) {
     return Error(ErrorKind::usage, problem, "attn-cli plot",
@@ -71,12 +83,15 @@ void take_words(const std::vector<std::string>& words, GivenToPlot& given) {
   // Several files of weights are layers, for every kind of picture.
   if (kind.most_files > 1 && (files < kind.least_files || files > kind.most_files)) {
     const bool two = kind.most_files == 2;
+    const std::string meant = files == 1 ? side_by_side(words[1], given) : "";
     throw Error(ErrorKind::usage,
                 two ? translated("a {1} takes two files", kind.name)
                     : translated("a {1} takes at least two files", kind.name),
                 "attn-cli plot",
-                translated("write {1}", "attn-cli plot " + std::string(kind.name) + " A B " +
-                                            (two ? "" : "… ") + "--out PICTURE"));
+                translated("write {1}", !meant.empty()
+                                            ? meant
+                                            : "attn-cli plot " + std::string(kind.name) + " A B " +
+                                                  (two ? "" : "… ") + "--out PICTURE"));
   }
   if (!given.out) throw usage(translated("no --out given"));
   refuse_model_folder(words[1], "attn-cli plot");

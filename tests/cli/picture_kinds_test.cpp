@@ -136,6 +136,11 @@ TEST_CASE("plot draws the difference of two heads, samples or layers of one file
         "attn-cli: there is no file \"heads.json:0\"\n"
         "  where: attn-cli plot comparison\n"
         "  help:  write attn-cli plot heatmap heads.json --head 0,1 --out PICTURE\n");
+  CHECK(refused_with(2, {"plot", "comparison", "heads.json", "--head", "0,1", "--out", "d.png"},
+                     folder.path()) ==
+        "attn-cli: a comparison takes at least two files\n"
+        "  where: attn-cli plot\n"
+        "  help:  write attn-cli plot heatmap heads.json --head 0,1 --out PICTURE\n");
   CHECK(refused_with(2, {"plot", "heatmap", "heads.json:1", "--out", "d.png"}, folder.path()) ==
         "attn-cli: there is no file \"heads.json:1\"\n"
         "  where: attn-cli plot heatmap\n"
