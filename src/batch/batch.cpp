@@ -17,9 +17,11 @@
 #include <utility>
 
 #include "attn/document.hpp"
+#include "attn/spec.hpp"
 
 #include "batch/document_work.hpp"
 #include "batch/fingerprint.hpp"
+#include "batch/grouped_warnings.hpp"
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
 #include "io/hashed_files.hpp"
@@ -29,6 +31,7 @@
 #include "result/provenance.hpp"
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
+#include "support/errors.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/parallel_for.hpp"
@@ -157,6 +160,19 @@ std::string now_text() {
          "Z";
 }
 
+// Whether there is a result in the folder of an item, or in one of its kinds there. One that was
+// being replaced is none.
+bool has_result(const fs::path& folder) {
+  const auto is_result = [](const fs::path& path) {
+    std::error_code none;
+    return fs::is_regular_file(path, none) && fs::file_size(path, none) > unfinished_result.size();
+  };
+  return is_result(folder / "result.json") ||
+         std::ranges::any_of(kinds(), [&](const KindInfo& kind) {
+           return is_result(folder / kind.name / "result.json");
+         });
+}
+
 /// A batch whose results go into folders, with a line for each item in the summary.
 class Batch : DocumentWork {
  public:
@@ -176,6 +192,8 @@ class Batch : DocumentWork {
       files_.mapped = inputs;
     }
     prepare_folder();
+    for (std::size_t i = 0; options_.resume && i < items_; ++i) note_as_given(documents[i].name);
+    tell_of_others();
     if (documents.repeated() > 0) {
       outcome_.warnings.push_back(translated_count(documents.repeated(),
                                                    "{1} file is given twice, and computed once",
@@ -201,6 +219,7 @@ class Batch : DocumentWork {
     if (options_.resume) {
       earlier_ = Summaries::read(options_.run.out);
       outcome_.warnings = earlier_->warnings();
+      given_.resize(earlier_->size());
     }
     // Documents may name several kinds and splits.
     std::ranges::move(without_effect(options_.run, !options_.run.plots.empty(), true),
@@ -236,7 +255,10 @@ class Batch : DocumentWork {
       const std::lock_guard lock(taking);
       if (is_stopped()) return std::nullopt;
       auto arrived = first ? std::exchange(first, std::nullopt) : documents.next();
-      if (arrived) arrived_ = ++items_;
+      if (arrived) {
+        arrived_ = ++items_;
+        note_as_given(arrived->document.name);
+      }
       return arrived;
     };
     const std::size_t jobs = thread_count(jobs_in_memory(options_.jobs));
@@ -247,6 +269,7 @@ class Batch : DocumentWork {
     });
     outcome_.counts.items = items_;
     finish();
+    if (!is_stopped() && options_.shard.count == 1) tell_of_others();
     return outcome();
   }
 
@@ -262,6 +285,12 @@ class Batch : DocumentWork {
       compute(document, text(anywhere), access, record, read);
     });
     record.inputs = read.inputs();
+    // A flag that is wrong for all documents would otherwise cost all earlier results.
+    if (record.item.error && record.files.empty() && has_result(options_.run.out / document.name)) {
+      record.item.warnings.push_back(
+          translated("this run failed: the result in {1} is of an earlier one",
+                     in_quotes((options_.run.out / document.name).native())));
+    }
     if (!record.item.skipped) {
       record.items = items_;
       record.options = asked_;
@@ -341,11 +370,30 @@ class Batch : DocumentWork {
     }
   }
 
+  // Items of the earlier batch that were not given this time: they keep lines and results.
+  void tell_of_others() {
+    const auto first = std::ranges::find(given_, false);
+    if (first == given_.end()) return;
+    outcome_.warnings.push_back(translated_count(
+        static_cast<std::size_t>(std::ranges::count(given_, false)),
+        "{1} item of the summary is not among the documents: {2}; its line stays, unless you "
+        "start without BatchOptions::resume",
+        "{1} items of the summary are not among the documents, such as {2}; their lines stay, "
+        "unless you start without BatchOptions::resume",
+        in_quotes(earlier_->name(static_cast<std::size_t>(first - given_.begin())))));
+  }
+
+  void note_as_given(const std::string& item) {
+    if (!earlier_) return;
+    if (const std::size_t at = earlier_->index_of(item); at < given_.size()) given_[at] = true;
+  }
+
   const Description::Fields asked_;
   std::atomic<std::size_t> items_ =
       0;  ///< number of documents of all shards; so far, if they arrive one by one
   std::atomic<std::size_t> arrived_ = 0;  ///< number of documents that arrived one by one
   std::optional<Summaries> earlier_;
+  std::vector<bool> given_;  ///< whether each item of `earlier_` is among the documents
   std::optional<SummaryFile> summary_;
   std::optional<SavedRecords> records_;  ///< of the summary, which its thread writes
   FileHashes hashes_;
@@ -393,6 +441,7 @@ BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs
   outcome.summary = path;
   std::string newest;
   JoinedParts items;
+  GroupedWarnings warned;
   AtomicFile merged(path);
   summaries.for_each([&](const std::string& line) {
     merged.write(line + "\n");
@@ -409,6 +458,7 @@ BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs
       newest = record.finished;
       outcome.counts.items = record.items;
     }
+    warned.add(record.item.name, record.item.warnings);
     if (!record.item.error) {
       ++outcome.counts.done;
       return;
@@ -425,6 +475,7 @@ BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs
         "there is no summary of BatchOptions::shard {1}: compute that first, and merge again",
         missing));
   }
+  std::ranges::move(warned.texts(), std::back_inserter(outcome.warnings));
   return outcome;
 }
 
@@ -498,7 +549,7 @@ std::string batch_text(const BatchOutcome& outcome) {
   TextTable table{{{""}, {""}, {""}}};
   for (const BatchItem& item : outcome.failures) {
     table.add({item.name, padded_left(std::to_string(item.status()), 2), item.error->problem()});
-    if (!item.error->where().empty()) table.add({"", "", item.error->where()});
+    if (!item.error->where().empty()) table.add({"", "", place_for_readers(item.error->where())});
   }
   text += translated("\nFailed\n") + table.text();
   if (outcome.counts.failed > outcome.failures.size()) {

@@ -1,6 +1,8 @@
 #include "batch/document_work.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <string>
@@ -92,6 +94,7 @@ RunOutcome DocumentWork::run_one(const RunOptions& options, Document document,
 void DocumentWork::count(const BatchItem& item) {
   BatchCounts& counts = outcome_.counts;
   ++(item.skipped ? counts.skipped : item.error ? counts.failed : counts.done);
+  warned_.add(item.name.empty() ? item.input : item.name, item.warnings);
   if (item.error && outcome_.failures.size() < most_failures_kept) {
     outcome_.failures.push_back(item);
   }
@@ -102,6 +105,7 @@ void DocumentWork::count(const BatchItem& item) {
 BatchOutcome DocumentWork::outcome() {
   outcome_.seconds = seconds_since(start_);
   outcome_.interrupted = is_interrupted();
+  std::ranges::move(warned_.texts(), std::back_inserter(outcome_.warnings));
   return std::move(outcome_);
 }
 

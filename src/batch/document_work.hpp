@@ -6,6 +6,7 @@
 
 #include "attn/batch.hpp"
 
+#include "batch/grouped_warnings.hpp"
 #include "document/document.hpp"
 #include "result/provenance.hpp"
 
@@ -31,7 +32,7 @@ class DocumentWork {
                             BatchItem& item);
   /// Counts the item and tells the observer. One thread at a time may call it.
   void count(const BatchItem& item);
-  /// The outcome of all documents so far.
+  /// The outcome of all documents so far, with their most frequent warnings.
   BatchOutcome outcome();
 
   const BatchOptions options_;
@@ -42,6 +43,7 @@ class DocumentWork {
   BatchOutcome outcome_;
 
  private:
+  GroupedWarnings warned_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

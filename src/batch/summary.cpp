@@ -254,13 +254,19 @@ std::string Summaries::text_of(const Line& line) const {
   return text;
 }
 
-std::optional<SummaryRecord> Summaries::find(const std::string& item) const {
+std::size_t Summaries::index_of(const std::string& item) const {
   const auto line = std::lower_bound(
       lines_.begin(), lines_.end(), item,
       [this](const Line& known, const std::string& name) { return name_of(known) < name; });
-  if (line == lines_.end() || name_of(*line) != item) return std::nullopt;
+  const bool found = line != lines_.end() && name_of(*line) == item;
+  return found ? static_cast<std::size_t>(line - lines_.begin()) : lines_.size();
+}
+
+std::optional<SummaryRecord> Summaries::find(const std::string& item) const {
+  const std::size_t line = index_of(item);
+  if (line == lines_.size()) return std::nullopt;
   try {
-    SummaryRecord record = read_record(text_of(*line));
+    SummaryRecord record = read_record(text_of(lines_[line]));
     if (record.item.name == item) return record;
   } catch (const Error&) {
     // Another process has changed the file since.

@@ -62,6 +62,10 @@ class Summaries {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   std::size_t size() const { return lines_.size(); }
+  /// The place of an item among the lines, or size().
+  std::size_t index_of(const std::string& item) const;
+  /// The item of a line.
+  std::string_view name(std::size_t index) const { return name_of(lines_[index]); }
   /// The lines, sorted by item.
   template <class Use>
   void for_each(const Use& use) const {

@@ -221,7 +221,11 @@ int compute(const GivenToBatch& given) {
       [&](const BatchItem& item, const BatchCounts& counts) { progress.update(item, counts); },
       &stop_at_interrupt());
   progress.finish();
-  if (!answering) report(outcome, given.common);
+  if (!answering) {
+    report(outcome, given.common);
+  } else if (!given.common.quiet) {
+    warn(outcome.warnings);
+  }
   if (outcome.interrupted) return interrupted_code;
   return outcome.counts.failed > 0 ? some_failed_code : 0;
 }

@@ -10,6 +10,7 @@
 
 #include "io/raw_array.hpp"
 #include "io/text_matrices.hpp"
+#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -81,7 +82,7 @@ std::size_t index_in(const std::string& field, const std::string& column, std::s
   constexpr std::size_t most = 1'000'000;
   if (parse_number(field, index) && index < most) return index;
   throw input_error(translated("{1} is not an index of the column {2}", in_quotes(field), column),
-                    translated("row {1}", row + 1),
+                    row_place(row + 1),
                     translated("give whole numbers from 0, or a matrix with a row per query"));
 }
 
@@ -127,7 +128,7 @@ std::optional<Tensor> indexed_table(const std::vector<std::string>& header,
       if (!field.empty() && !parse_number(field, number)) return std::nullopt;
       if (taken[at]) {
         throw input_error(translated("the weight of a query and a key stands twice"),
-                          translated("row {1}", r + 1), translated("leave one of them out"));
+                          row_place(r + 1), translated("leave one of them out"));
       }
       taken[at] = true;
       numbers[at] = number;

@@ -8,6 +8,7 @@
 
 #include "io/json_value.hpp"
 #include "io/number_array.hpp"
+#include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "support/utf8.hpp"
@@ -32,13 +33,13 @@ bool is_word(char c) {
 
 std::string place(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, offset);
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto line = 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
   const std::size_t newline = before.rfind('\n');
   std::string_view row = newline == std::string_view::npos ? before : before.substr(newline + 1);
   if (line == 1 && row.starts_with(byte_order_mark)) row.remove_prefix(byte_order_mark.size());
-  const auto column =
-      1 + std::count_if(row.begin(), row.end(), [](char c) { return !continues_character(c); });
-  return translated("line {1}, column {2}", line, column);
+  const auto columns =
+      std::count_if(row.begin(), row.end(), [](char c) { return !continues_character(c); });
+  return line_place(line, 1 + static_cast<std::size_t>(columns));
 }
 
 // Text for a message: in quotes and not too long.

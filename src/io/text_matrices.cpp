@@ -12,6 +12,7 @@
 #include "attn/error.hpp"
 
 #include "io/raw_array.hpp"
+#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -215,7 +216,7 @@ class TextMatrixReader {
 
   [[noreturn]] static void refuse(const std::string& problem, const Line& line,
                                   const std::string& help) {
-    throw input_error(problem, translated("line {1}", line.number), help);
+    throw input_error(problem, line_place(line.number), help);
   }
 
   void add_row(const std::vector<std::string>& fields, std::size_t first, char separator,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <system_error>
 
 #include "support/printable.hpp"
@@ -39,6 +40,61 @@ std::string printable_lines(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+// Takes "line 3", of which `word` is "line ", from the start of the text, and returns its number.
+std::optional<std::string_view> taken_number(std::string_view word, std::string_view& text) {
+  if (!text.starts_with(word)) return std::nullopt;
+  const std::size_t end = std::min(text.find_first_not_of("0123456789", word.size()), text.size());
+  if (end == word.size()) return std::nullopt;
+  const std::string_view number = text.substr(word.size(), end - word.size());
+  text.remove_prefix(end);
+  return number;
+}
+
+// The same for a position in a file, as line_place() and row_place() name it; empty for other text.
+std::string taken_position(std::string_view& text) {
+  std::string_view rest = text;
+  std::string position;
+  if (const auto line = taken_number("line ", rest)) {
+    const auto column = taken_number(", column ", rest);
+    position =
+        column ? translated("line {1}, column {2}", *line, *column) : translated("line {1}", *line);
+  } else if (const auto row = taken_number("row ", rest)) {
+    position = translated("row {1}", *row);
+  }
+  if (!rest.empty() && !rest.starts_with(", ")) return "";
+  if (!position.empty()) text = rest;
+  return position;
+}
+
+}  // namespace
+
+std::string line_place(std::size_t line, std::optional<std::size_t> column) {
+  const std::string place = "line " + std::to_string(line);
+  return column ? place + ", column " + std::to_string(*column) : place;
+}
+
+std::string row_place(std::size_t row) {
+  return "row " + std::to_string(row);
+}
+
+std::string place_for_readers(std::string_view where) {
+  constexpr std::string_view separator = ", ";
+  std::string place = taken_position(where);
+  while (!where.empty()) {
+    const std::size_t end = where.find(separator);
+    place += where.substr(0, end);
+    if (end == where.npos) break;
+    where.remove_prefix(end + separator.size());
+    const std::string position = taken_position(where);
+    // Other commas are parts of names.
+    const bool separates = !position.empty() || where.starts_with('/');
+    place += (separates ? translated(", ") : std::string(separator)) + position;
+  }
+  return place;
+}
+
 Error::Error(ErrorKind kind, std::string problem, std::string where, std::string help)
     : kind_(kind),
       problem_(limited(std::move(problem))),
@@ -46,13 +102,12 @@ Error::Error(ErrorKind kind, std::string problem, std::string where, std::string
       help_(limited(std::move(help))) {
   // The parts may quote documents from anywhere.
   text_ = printable_lines(problem_);
-  if (!where_.empty()) text_ += translated("\n  where: {1}", printable(where_));
+  if (!where_.empty()) text_ += translated("\n  where: {1}", printable(place_for_readers(where_)));
   if (!help_.empty()) text_ += translated("\n  help:  {1}", printable(help_));
 }
 
 Error Error::inside(const std::string& container) const {
-  return Error(kind_, problem_, where_.empty() ? container : container + translated(", ") + where_,
-               help_);
+  return Error(kind_, problem_, where_.empty() ? container : container + ", " + where_, help_);
 }
 
 std::string give_below(std::size_t count) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,13 @@ constexpr bool names_option(std::string_view where) {
   }
   return true;
 }
+
+/// Positions in a file for Error::where(), the same in every language: "line 3, column 5", "row 2".
+std::string line_place(std::size_t line, std::optional<std::size_t> column = std::nullopt);
+std::string row_place(std::size_t row);
+
+/// Error::where() in the language of speak(): programs read the one, people the other.
+std::string place_for_readers(std::string_view where);
 
 /// Several errors of one input. Caught as Error, it is the first error.
 class SeveralErrors : public Error {

@@ -338,3 +338,101 @@ TEST_CASE("shards of other options or other files are not joined, and the error 
   batch("named.jsonl", "0/2", {});
   CHECK(attn_cli({"batch", "--merge", "r"}, folder.path()).exit_code == 0);
 }
+
+TEST_CASE("batch tells the warnings of its documents at its end, like ones once, unless quiet") {
+  const TemporaryFolder folder;
+  folder.write("w.jsonl",
+               R"({"attention":"sdpa","query":[[[1,0],[0,1]]],"valid_lens":[0]})"
+               "\n" +
+                   good +
+                   "\n"
+                   R"({"attention":"sdpa","query":[[[1,0]],[[1,0]],[[1,1]]],"valid_lens":[0,0,0]})"
+                   "\n"
+                   R"({"attention":"softmax","scores":[[0.5,0.5],[0.25,0.75]]})"
+                   "\n");
+  const std::string told =
+      "attn-cli: warning: 3 documents have warnings; each kind is shown once\n"
+      "attn-cli: warning: w.000001 and 1 more: 2 queries have no key left to see: their weights "
+      "and output are zero\n"
+      "attn-cli: warning: w.000001 and 1 more: valid_lens hides every key from every query: give "
+      "the number of leading keys that are seen\n"
+      "attn-cli: warning: w.000004: the rows of the scores sum to one: if they are weights "
+      "already, draw them with attn-cli plot as {\"weights\": …}\n";
+  const std::vector<std::string> words{"batch", "w.jsonl", "--plots", "none", "--out"};
+  const auto errors = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return attn_cli(all, folder.path()).errors;
+  };
+  CHECK(errors({"r"}) == told);
+  CHECK(errors({"-"}) == told);
+  CHECK(errors({"s", "--quiet"}) == "");
+  CHECK(attn_cli({"batch", "--merge", "s"}, folder.path()).errors == told);
+}
+
+TEST_CASE("an older result beside a document that fails is told, in the summary too") {
+  const TemporaryFolder folder;
+  folder.write("a.json", good);
+  const std::vector<std::string> words{"batch", "a.json", "--out", "r", "--plots", "none"};
+  REQUIRE(attn_cli(words, folder.path()).exit_code == 0);
+  folder.write("a.json", bad);
+  const Outcome run = attn_cli(words, folder.path());
+  CHECK(run.exit_code == 1);
+  CHECK(run.errors ==
+        "attn-cli: a: unknown kind of attention \"sdpaa\"\n  where: a.json, /attention\n"
+        "  help:  did you mean \"sdpa\"?\n"
+        "attn-cli: warning: \"r/summary.jsonl\" of an earlier batch is replaced: --resume goes on "
+        "with it\n"
+        "attn-cli: warning: 1 document has warnings\n"
+        "attn-cli: warning: a: this run failed: the result in \"r/a\" is of an earlier one\n");
+  CHECK(
+      read_text(folder / "r/summary.jsonl")
+          .find(R"("warnings": ["this run failed: the result in \"r/a\" is of an earlier one"])") !=
+      std::string::npos);
+  std::filesystem::remove(folder / "r/a/result.json");
+  CHECK(attn_cli(words, folder.path()).errors.find("this run failed") == std::string::npos);
+}
+
+TEST_CASE("--resume tells of items in the summary that are not among the documents any more") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "docs");
+  for (const char* name : {"a", "b", "c"})
+    folder.write("docs/" + std::string(name) + ".json", good);
+  const std::vector<std::string> words{"batch",   "docs", "--out",   "r",
+                                       "--plots", "none", "--resume"};
+  CHECK(attn_cli(words, folder.path()).errors == "");
+  CHECK(attn_cli(words, folder.path()).errors == "");
+  std::filesystem::remove(folder / "docs/b.json");
+  CHECK(attn_cli(words, folder.path()).errors ==
+        "attn-cli: warning: 1 item of the summary is not among the documents: \"b\"; its line "
+        "stays, unless you start without --resume\n");
+  std::filesystem::remove(folder / "docs/a.json");
+  CHECK(attn_cli(words, folder.path()).errors ==
+        "attn-cli: warning: 2 items of the summary are not among the documents, such as \"a\"; "
+        "their lines stay, unless you start without --resume\n");
+  const std::vector<std::string> lines{"batch", "-", "--out", "s", "--plots", "none", "--resume"};
+  CHECK(attn_cli(lines, folder.path(), good + "\n" + good + "\n").errors == "");
+  CHECK(attn_cli(lines, folder.path(), good + "\n").errors ==
+        "attn-cli: warning: 1 item of the summary is not among the documents: \"stdin.000002\"; "
+        "its line stays, unless you start without --resume\n");
+}
+
+TEST_CASE("the places of a summary are the same in every language") {
+  const TemporaryFolder folder;
+  folder.write("a.json", bad);
+  folder.write("b.json", "{");
+  const auto places = [&](const char* language) {
+    const Outcome run = attn_cli({"batch", "a.json", "b.json", "--out", language, "--plots", "none",
+                                  "--jobs", "1", "--lang", language},
+                                 folder.path());
+    CHECK(run.exit_code == 1);
+    const std::string summary = read_text(folder / language / "summary.jsonl");
+    CHECK(summary.find(R"("where": "a.json, /attention")") != std::string::npos);
+    CHECK(summary.find(R"("where": "b.json, line 1, column 2")") != std::string::npos);
+    return run.errors;
+  };
+  CHECK(places("en").find("  where: b.json, line 1, column 2\n") != std::string::npos);
+  const std::string chinese = places("zh");
+  CHECK(chinese.find("  位置：a.json，/attention\n") != std::string::npos);
+  CHECK(chinese.find("  位置：b.json，第 1 行第 2 列\n") != std::string::npos);
+}

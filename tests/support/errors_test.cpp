@@ -124,3 +124,18 @@ TEST_CASE("each error that files usually meet has its Chinese") {
     CHECK(static_cast<unsigned char>(text.front()) >= 0x80);
   }
 }
+
+TEST_CASE("places of errors are the same in every language, and translated where people read them") {
+  CHECK(line_place(3) == "line 3");
+  CHECK(line_place(3, 5) == "line 3, column 5");
+  CHECK(row_place(2) == "row 2");
+  const std::string place = "a, b.json:7, line 3, column 5";
+  CHECK(place_for_readers(place) == place);
+  const Chinese chinese;
+  CHECK(input_error("x", line_place(3, 5), "").inside("a, b.json:7").where() == place);
+  CHECK(place_for_readers(place) == "a, b.json:7，第 3 行第 5 列");
+  CHECK(place_for_readers("m.csv, row 2") == "m.csv，第 2 行");
+  CHECK(place_for_readers("line 4") == "第 4 行");
+  CHECK(place_for_readers("d.json, /mask/a, b") == "d.json，/mask/a, b");
+  CHECK(place_for_readers("line 4 of it, /x") == "line 4 of it，/x");
+}

@@ -171,9 +171,9 @@ bool joins_pieces(std::string_view text) {
 /// programs read too, parts of masks and options of a measurement as documents and flags call them,
 /// what pictures have of their program, and the key of a matrix.
 const std::set<std::string, std::less<>> glued{
-    "byte ",   "line ",  ", line ", "tensor ",  "member ",     "element ",
-    "record ", "where ", "fill ",   " causal",  " window ",    " rotary",
-    " norms",  " alibi", " sinks",  " weights", "CPU target ", " transposed"};
+    "byte ",    "line ",   ", line ", ", column ", "row ",        "tensor ",    "member ",
+    "element ", "record ", "where ",  "fill ",     " causal",     " window ",   " rotary",
+    " norms",   " alibi",  " sinks",  " weights",  "CPU target ", " transposed"};
 
 /// The literals of the headings that tables of a source are made with.
 std::vector<Literal> headings_of(const std::string& source) {
