@@ -150,7 +150,10 @@ class GivenCommand {
       for (const std::string& text : texts_[i].several) flag.take(text);
       if (!is_given("--quiet")) warn_of_texts(flag, texts_[i]);
     }
-    if (command_.words.files) check_inputs(command_, words, is_given("--model"));
+    if (command_.words.files) {
+      check_inputs(command_, words, is_given("--model"),
+                   is_given("--text") || is_given("--image") || is_given("--ids"));
+    }
     if (command_.words.take) command_.words.take(words);
     check_standard_input(words);
     try {
@@ -326,6 +329,17 @@ class GivenCommand {
   }
 
   static void warn_of_texts(const Flag& flag, const Texts& texts) {
+    for (const std::string& text : texts.several) {
+      const std::size_t comma = text.find(',');
+      if (flag.name != "--heads-off" || comma == text.npos || !is_digits(text.substr(0, comma)) ||
+          !is_digits(text.substr(comma + 1)))
+        continue;
+      const std::string layer = text.substr(0, comma), head = text.substr(comma + 1);
+      warn(
+          {translated("{1} stands for all heads of the layers {2} and {3}; head {3} of layer {2} "
+                      "is written {4}",
+                      flag.name + " " + text, layer, head, layer + "." + head)});
+    }
     if (flag.value != "TEXT") return;
     std::vector<std::string> given = texts.several;
     if (texts.one) given.push_back(*texts.one);

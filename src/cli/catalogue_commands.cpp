@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -7,6 +10,7 @@
 
 #include "attn/catalogue.hpp"
 #include "attn/document.hpp"
+#include "attn/error.hpp"
 #include "attn/language.hpp"
 
 #include "cli/commands.hpp"
@@ -18,6 +22,30 @@ namespace attn::cli {
 namespace {
 
 constexpr const char* installed_examples = "share/attn-cli/examples";
+
+// Documents of the folder of examples by their names without ".json", with their places there.
+std::map<std::string, std::string> examples_in_folder() {
+  std::map<std::string, std::string> examples;
+  for (const std::string part : {"", "own/"}) {
+    std::error_code error;
+    const auto folder = installed_file(installed_examples) / part;
+    for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+         at.increment(error)) {
+      const std::filesystem::path file = at->path().filename();
+      if (file.extension() == ".json") examples.emplace(file.stem(), part + file.string());
+    }
+  }
+  return examples;
+}
+
+// The one of the names that the word was meant as; empty if none is near.
+std::string_view meant_name(const std::string& word, std::span<const std::string_view> names) {
+  const std::string help = suggestion(word, names);
+  const auto found = std::ranges::find_if(names, [&](std::string_view name) {
+    return help == translated("did you mean \"{1}\"?", name);
+  });
+  return found == names.end() ? std::string_view() : *found;
+}
 
 int print_example(const std::vector<std::string>& given) {
   if (given.size() != 1) {
@@ -38,7 +66,14 @@ int print_example(const std::vector<std::string>& given) {
   std::vector<std::string_view> names = names_of(kinds());
   for (const ExampleTopic& topic : example_topics()) names.push_back(topic.name);
   const bool kind = find_kind(given[0]) != nullptr;
-  const std::string in_folder = kind ? "" : name_in_examples(given[0]);
+  std::string in_folder = kind ? "" : name_in_examples(given[0]);
+  if (!kind && in_folder.empty() && meant_name(given[0], names).empty()) {
+    const auto in_folders = examples_in_folder();
+    std::vector<std::string_view> files;
+    for (const auto& [name, place] : in_folders) files.push_back(name);
+    if (const std::string_view near = meant_name(given[0], files); !near.empty())
+      in_folder = name_in_examples(std::string(near));
+  }
   if (!in_folder.empty() || given[0].ends_with(".json")) {
     throw Error(ErrorKind::usage, translated("there is no example \"{1}\"", given[0]),
                 "attn-cli example",
@@ -71,10 +106,11 @@ int print_examples_folder() {
 
 std::string name_in_examples(const std::string& word) {
   std::string name = std::filesystem::path(word).filename().string();
-  if (!name.ends_with(".json")) name += ".json";
-  std::error_code none;
-  const bool installed = std::filesystem::exists(installed_file(installed_examples) / name, none);
-  return installed ? std::string("\"$(") + "attn-cli example --folder" + ")/" + name + '"' : "";
+  if (name.ends_with(".json")) name = std::filesystem::path(name).stem().string();
+  const auto examples = examples_in_folder();
+  const auto found = examples.find(name);
+  if (found == examples.end()) return "";
+  return std::string("\"$(") + "attn-cli example --folder" + ")/" + found->second + '"';
 }
 
 Command example_command() {

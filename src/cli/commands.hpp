@@ -73,8 +73,10 @@ void check_values(const std::vector<std::string>& words, const Command& called);
 void check_output(const Command& command, const Flag& flag, const std::string& text);
 
 /// Throws Error(usage) for a word that names no input by itself: a file with a part of it, a list,
-/// a compressed file, a text unless `has_model` says that a model is named.
-void check_inputs(const Command& command, const std::vector<std::string>& words, bool has_model);
+/// a compressed file, a text unless `has_model` says that a model is named, or a model without
+/// --model where `has_text` says that there is something for it to read.
+void check_inputs(const Command& command, const std::vector<std::string>& words, bool has_model,
+                  bool has_text);
 
 /// The document of the installed examples that a word means, "cross.json", as a shell names it;
 /// empty for other words.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -95,9 +96,42 @@ std::string meant_word(const Command& command, const std::vector<std::string>& w
   return "";
 }
 
+// Whether a file has the name that weights of checkpoints have, or a format that they alone have.
+bool is_named_as_weights(const std::filesystem::path& path) {
+  constexpr std::string_view formats[]{".ckpt", ".h5", ".msgpack", ".onnx"};
+  constexpr std::string_view names[]{"model.safetensors", "adapter_model.safetensors",
+                                     "pytorch_model.bin", "consolidated.safetensors"};
+  return std::ranges::count(formats, path.extension()) > 0 ||
+         std::ranges::count(names, path.filename()) > 0;
+}
+
+// What --model takes for a word in the place of a document beside a text: a folder, a file, or the
+// name that a hub has, "Qwen/Qwen2.5-0.5B"; empty for other words.
+std::string meant_model(const std::string& word, bool reads_folders) {
+  const std::filesystem::path path(word);
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) {
+    // Folders of results and of checkpoints have answers of their own.
+    const bool known = reads_folders || std::filesystem::exists(path / "result.json", none) ||
+                       std::filesystem::exists(path / "config.json", none);
+    return known ? "" : word;
+  }
+  if (path.extension() == ".gguf") return word;
+  if (is_named_as_weights(path))
+    return path.has_parent_path() ? path.parent_path().string() : std::string(".");
+  constexpr std::string_view signs = "-_./";
+  const bool is_name = std::ranges::all_of(word, [&](unsigned char c) {
+    return std::isalnum(c) != 0 || signs.find(static_cast<char>(c)) != signs.npos;
+  });
+  const std::string ending = path.extension().string();
+  const bool is_version = ending.size() > 1 && std::isdigit(static_cast<unsigned char>(ending[1]));
+  return is_name && (ending.empty() || is_version) && !is_file(word) ? word : "";
+}
+
 }  // namespace
 
-void check_inputs(const Command& command, const std::vector<std::string>& words, bool has_model) {
+void check_inputs(const Command& command, const std::vector<std::string>& words, bool has_model,
+                  bool has_text) {
   const bool kind = !words.empty() && std::ranges::count(command.words.known, words[0]) > 0;
   const std::string call = "attn-cli " + command.name + (kind ? " " + words[0] : std::string());
   const bool of_batch =
@@ -107,6 +141,12 @@ void check_inputs(const Command& command, const std::vector<std::string>& words,
     const auto refuse = [&](const std::string& problem, const std::string& help) {
       throw Error(ErrorKind::usage, problem, call, help);
     };
+    if (const std::string model =
+            words.size() == 1 && has_text && !has_model ? meant_model(word, of_batch) : "";
+        !model.empty()) {
+      refuse(translated("there is no document \"{1}\"", word),
+             translated("a model is given with {1}", "--model " + model));
+    }
     if (word.size() > 1 && is_file(word)) {
       const std::filesystem::path path(word);
       if (path.extension() == ".gz") {

@@ -53,6 +53,21 @@ TEST_CASE("an example of an unknown kind names the nearest") {
         "  help:  did you mean \"rotary\"?\n");
 }
 
+TEST_CASE("an example of the folder is found by its name, and by one that is near") {
+  const auto told = [](const std::string& word, const std::string& file) {
+    CHECK(attn_cli({"example", word}).errors ==
+          "attn-cli: there is no example \"" + word +
+              "\"\n  where: attn-cli example\n"
+              "  help:  write attn-cli run \"$(attn-cli example --folder)/" +
+              file + "\"\n");
+  };
+  told("causal", "causal.json");
+  told("casual", "causal.json");
+  told("nadaraya_watson", "own/nadaraya_watson.json");
+  told("nadaraya-watson", "own/nadaraya_watson.json");
+  told("sliding_windows", "own/sliding_window.json");
+}
+
 TEST_CASE("list names every kind, and its JSON is one object") {
   const Outcome text = attn_cli({"list"});
   CHECK(text.exit_code == 0);

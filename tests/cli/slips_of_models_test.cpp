@@ -105,6 +105,48 @@ TEST_CASE("the name of a head as other programs write it gets the one that is me
              "give a head such as 5.1 or encoder.5.1, a layer or 5.feed_forward"));
 }
 
+TEST_CASE("two numbers of --heads-off are told to be layers") {
+  const TemporaryFolder folder;
+  const auto warnings = [&](const std::vector<std::string>& off) {
+    std::vector<std::string> words{"run", "--model", trained, "--text", "The", "--plots", "none"};
+    words.insert(words.end(), off.begin(), off.end());
+    const Outcome outcome = attn_cli(words, folder.path());
+    CHECK(outcome.exit_code == 0);
+    return outcome.errors;
+  };
+  CHECK(warnings({"--heads-off", "2,1"}) ==
+        "attn-cli: warning: --heads-off 2,1 stands for all heads of the layers 2 and 1; head 1 of "
+        "layer 2 is written 2.1\n");
+  CHECK(warnings({"--heads-off", "2,1", "--quiet"}) == "");
+  CHECK(warnings({"--heads-off", "2.1,1"}) == "");
+  CHECK(warnings({"--heads-off", "2", "--heads-off", "1"}) == "");
+  CHECK(warnings({"--heads-off", "0,1,2"}) == "");
+}
+
+TEST_CASE("a model in the place of the document is told to be given with --model") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "own");
+  folder.write("own/model.safetensors", "");
+  folder.write("m.gguf", "GGUF");
+  folder.write("m.onnx", "");
+  for (const std::string command : {"run", "explain", "heads", "view", "batch", "validate"}) {
+    const auto check = [&](const std::string& word, const std::string& model) {
+      CAPTURE(command + " " + word);
+      CHECK(refused_with(2, {command, word, "--text", "hello"}, folder.path()) ==
+            told("there is no document \"" + word + "\"", "attn-cli " + command,
+                 "a model is given with --model " + model));
+    };
+    check("bert-base-uncased", "bert-base-uncased");
+    check("Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-0.5B");
+    check("m.gguf", "m.gguf");
+    check("m.onnx", ".");
+    check("own/model.safetensors", "own");
+    if (command != "batch" && command != "validate") check("own", "own");
+  }
+  CHECK(refused_with(4, {"run", "none.json", "--text", "hello"}, folder.path())
+            .starts_with("attn-cli: cannot open \"none.json\""));
+}
+
 TEST_CASE("a layer's number alone is told to be its attention where it is patched") {
   const TemporaryFolder folder;
   for (const std::string place : {"2", "2.attention"}) {
