@@ -39,11 +39,31 @@ void refuse_utf_16(std::string_view text, const fs::path& path) {
                     translated("save it as UTF-8, one text or document a line"));
 }
 
-void refuse_array(std::string_view text, const fs::path& path) {
-  const std::string help = lines_of_array(text, path);
-  if (help.empty()) return;
-  throw input_error(translated("the file is one array, not a document on each line"),
-                    path == "-" ? "standard input" : path_text(path.native()), help);
+std::string lines_of_spread(std::string_view text, const fs::path& path) {
+  constexpr std::string_view space = " \t\r\n";
+  const std::size_t open = text.find_first_not_of(space);
+  const std::size_t end = text.find('\n', open);
+  if (open == text.npos || end == text.npos || text[open] != '{') return "";
+  const char last = text[text.find_last_not_of(space, end)];
+  const std::size_t next = text.find_first_not_of(space, end);
+  // Lines of which the first is broken alone fail one by one.
+  if (std::string_view("{[,:").find(last) == std::string_view::npos || next == text.npos ||
+      text[next] == '{')
+    return "";
+  if (path == "-") return translated("pass one document per line: jq -c . | attn-cli batch -");
+  fs::path lines = path;
+  lines.replace_extension(path.extension() == ".jsonl" ? ".lines.jsonl" : ".jsonl");
+  return translated("write {1}; a file of one document ends in .json",
+                    "jq -c . " + path_text(path.native()) + " > " + path_text(lines.native()));
+}
+
+void refuse_other_lines(std::string_view text, const fs::path& path) {
+  const std::string array = lines_of_array(text, path), spread = lines_of_spread(text, path);
+  if (array.empty() && spread.empty()) return;
+  throw input_error(spread.empty()
+                        ? translated("the file is one array, not a document on each line")
+                        : translated("the file has a document over several lines, not one on each"),
+                    path == "-" ? "standard input" : path_text(path.native()), array + spread);
 }
 
 bool prepares_pictures(const fs::path& model) {

@@ -27,8 +27,13 @@ bool belongs_to_checkpoint(const std::filesystem::path& path);
 /// Throws Error(input) for a file of lines that has two bytes a character.
 void refuse_utf_16(std::string_view text, const std::filesystem::path& path);
 
-/// Throws Error(input) for a file whose lines are those of one array of documents or texts.
-void refuse_array(std::string_view text, const std::filesystem::path& path);
+/// Help for a file that is to have a document on each line, and begins with one over several lines;
+/// empty for other texts.
+std::string lines_of_spread(std::string_view text, const std::filesystem::path& path);
+
+/// Throws Error(input) for a file whose lines are those of one array of documents or texts, or of
+/// documents over several lines.
+void refuse_other_lines(std::string_view text, const std::filesystem::path& path);
 
 /// Whether a file is prose by its beginning, under a name that is neither that of documents nor
 /// that of texts.

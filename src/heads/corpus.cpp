@@ -458,11 +458,15 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
     std::array<char, 256> begin{};
     std::ifstream file(options.corpus, std::ios::binary);
     file.read(begin.data(), begin.size());
-    const std::string help =
-        lines_of_array({begin.data(), static_cast<std::size_t>(file.gcount())}, options.corpus);
-    if (!help.empty()) {
-      throw Error(ErrorKind::usage, translated("the corpus is one array, not a text on each line"),
-                  "HeadsCorpusOptions::corpus", help);
+    const std::string_view text(begin.data(), static_cast<std::size_t>(file.gcount()));
+    const std::string array = lines_of_array(text, options.corpus),
+                      spread = lines_of_spread(text, options.corpus);
+    if (!array.empty() || !spread.empty()) {
+      throw Error(ErrorKind::usage,
+                  spread.empty()
+                      ? translated("the corpus is one array, not a text on each line")
+                      : translated("the file has a document over several lines, not one on each"),
+                  "HeadsCorpusOptions::corpus", array + spread);
     }
   }
   if (document.model && is_prose(options.corpus)) {

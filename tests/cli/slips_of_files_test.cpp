@@ -45,6 +45,36 @@ TEST_CASE("an array of texts or documents gets the command that writes one on ea
         "jq -c '.[]' a.jsonl > a.lines.jsonl\n");
 }
 
+TEST_CASE("documents over several lines of a .jsonl file are told as a whole") {
+  const TemporaryFolder folder;
+  const std::string problem = "the file has a document over several lines, not one on each",
+                    help =
+                        "write jq -c . p.jsonl > p.lines.jsonl; a file of one document ends in "
+                        ".json";
+  const std::vector<std::string> words{"batch", "p.jsonl", "--plots", "none", "--out", "b"};
+  for (const char* const text : {"\n{\n  \"attention\": \"softmax\",\n  \"scores\": [[1, 2]]\n}\n",
+                                 "{\"attention\": \"softmax\",\n \"scores\": [[1, 2]]}\n"
+                                 "{\"attention\": \"softmax\",\n \"scores\": [[1, 2]]}\n",
+                                 "{\"attention\": \"softmax\", \"scores\": [\n[1, 2]]}"}) {
+    CAPTURE(text);
+    folder.write("p.jsonl", text);
+    const Outcome batch = attn_cli(words, folder.path());
+    CHECK(batch.exit_code == 1);
+    CHECK(batch.errors.starts_with("attn-cli: p: " + problem +
+                                   "\n  where: p.jsonl\n  help:  " + help + "\n"));
+    CHECK(refused_with(2, {"heads", "--model", own_model, "--corpus", "p.jsonl", "--out", "h"},
+                       folder.path()) == file_answer(problem, "--corpus", help));
+  }
+  // A line that is cut off fails alone.
+  folder.write(
+      "p.jsonl",
+      "{\"attention\": \"softmax\",\n{\"attention\": \"softmax\", \"scores\": [[1, 2]]}\n");
+  const Outcome batch = attn_cli(words, folder.path());
+  CHECK(batch.exit_code == 1);
+  CHECK(batch.errors.find(problem) == std::string::npos);
+  CHECK(std::filesystem::exists(folder / "b/p.000002/result.json"));
+}
+
 TEST_CASE("a name of a list that is not there fails at its line, with the one that is meant") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "l");
