@@ -272,7 +272,7 @@ std::vector<std::string> read_for_each(const JsonValue& value, const std::string
                    translated_count(samples, "{1} text", "{1} texts")),
         place,
         difference ? translated("for the difference of two logits name the second token with "
-                                "DocumentOptions::against_logit")
+                                "\"against_logit\"")
                    : translated("give one token for all texts, or one for each"));
   }
   std::vector<std::string> texts;

@@ -90,7 +90,8 @@ constexpr auto other_formats = std::to_array<Signature>({
     {"PAR1", to_translate("a Parquet file")},
     {"tensor(", to_translate("a printed tensor: save it with torch.save(tensor, \"maps.pt\")")},
     {"version https://git-lfs", to_translate("a pointer of Git LFS: run git lfs pull")},
-    {"<!DOCTYPE", to_translate("a web page; if you wanted to download a file, give its own address")},
+    {"<!DOCTYPE",
+     to_translate("a web page; if you wanted to download a file, give its own address")},
     {"<html", to_translate("a web page; if you wanted to download a file, give its own address")},
 });
 
@@ -267,8 +268,10 @@ class TensorFile::Content {
     if (name.empty() && known.size() == 1) return 0;
     const std::vector<std::string_view> candidates(known.begin(), known.end());
     if (name.empty()) {
-      throw input_error(translated("the file holds {1} tensors, and none was named", known.size()),
-                        "", translated("name one of them; {1}", suggestion("", candidates)));
+      throw input_error(
+          translated("the file holds {1} tensors, and none was named", known.size()), "",
+          translated("name one of them, in a document with \"name\" beside \"file\"; {1}",
+                     suggestion("", candidates)));
     }
     if (std::holds_alternative<Npy>(parsed_)) {
       throw input_error(

@@ -210,7 +210,7 @@ TEST_CASE("lines of a corpus that are documents of another program say which key
   CHECK(told(R"({"text": "The people", "logit": [" world", " people"]})") ==
         left +
             "2 tokens for 1 text (at /logit); for the difference of two logits name the second "
-            "token with --against-logit\n");
+            "token with \"against_logit\"\n");
 }
 
 TEST_CASE("texts under another name than that of texts are told to get it") {

@@ -121,7 +121,8 @@ TEST_CASE("an empty name takes the only tensor") {
                           {1, 2}, {1, 2}));
   CHECK(read_error(TensorFile::open(files + "stored.npz"), "") ==
         "the file holds 3 tensors, and none was named\n  where: " + files +
-            "stored.npz\n  help:  name one of them; known: weights, mask, größe");
+            "stored.npz\n  help:  name one of them, in a document with \"name\" beside \"file\"; "
+            "known: weights, mask, größe");
   CHECK(read_error(from_memory(npz_bytes({})), "") == "the file holds no tensors\n  where: memory");
 }
 
