@@ -118,11 +118,22 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
   report_.dtype = plan_.options().dtype;
   report_.sample = options.sample;
   report_.head = options.head;
+  std::size_t recovered = 0, unknown = 0;
   for (const auto& tokens : plan_.recovered_tokens) {
     std::string text;
-    for (const std::string& token : tokens) text += (text.empty() ? "" : " ") + token;
+    for (const std::string& token : tokens) {
+      text += (text.empty() ? "" : " ") + token;
+      unknown += token == "[UNK]" || token == "<unk>" ? 1 : 0;
+    }
+    recovered += tokens.size();
     report_.recovered.push_back(std::move(text));
     report_.recovered_texts.push_back(put_together(tokens));
+  }
+  if (unknown > 0) {
+    plan_.warnings.push_back(
+        translated("{1} of {2} recovered tokens are unknown ones: the vocabulary cannot spell what "
+                   "they stand for, and the text leaves them out",
+                   unknown, recovered));
   }
   if (options.stages || !report_.recovered.empty()) {
     for (const NamedTensor& token : plan_.tokens)

@@ -305,6 +305,9 @@ std::string generated(const ModelReport& model) {
       text += token_line(one.tokens.empty() ? std::string_view() : one.tokens[i], one.ids[i],
                          one.probabilities[i]);
     }
+    std::string whole;
+    for (const std::string& token : one.tokens) whole += token;
+    if (!whole.empty()) text += "  → \"" + printable(whole) + "\"\n";
   }
   if (!model.generation_seconds) return text;
   const double seconds = *model.generation_seconds;

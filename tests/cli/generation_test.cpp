@@ -152,7 +152,7 @@ TEST_CASE("the report has the generated tokens and the time that they took") {
                                    folder.path());
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output.find("After 4 tokens of sample 0\n   25.1 %  \" the\"\n   17.2 %  \" "
-                            "United\"\n2 tokens in ") != std::string::npos);
+                            "United\"\n  → \" the United\"\n2 tokens in ") != std::string::npos);
 }
 
 TEST_CASE("heads, view and explain read prompt and answer") {

@@ -94,6 +94,20 @@ TEST_CASE("ids of tokens, shapes of embeddings and the decoded text are in the r
         "  token_ids  0 1 2 3 4\n");
 }
 
+TEST_CASE("recovered tokens that the vocabulary cannot spell are told") {
+  const TemporaryFolder folder;
+  const std::string table = R"("vocabulary":["[UNK]","a","b"],"table":[[1,0,0],[0,1,0],[0,0,1]])";
+  const auto errors = [&](const std::string& tokens) {
+    return run_in(folder, R"({"attention":"sdpa","tokens":)" + tokens + R"(,"embedding":{)" +
+                              table + R"(,"unknown":"[UNK]","recover":true}})")
+        .errors;
+  };
+  CHECK(errors(R"(["a","c","b","d"])") ==
+        "attn-cli: warning: 2 of 4 recovered tokens are unknown ones: the vocabulary cannot spell "
+        "what they stand for, and the text leaves them out\n");
+  CHECK(errors(R"(["a","b"])") == "");
+}
+
 TEST_CASE("scores whose rows sum to one get a warning") {
   const TemporaryFolder folder;
   const std::string warning =
