@@ -20,10 +20,12 @@
 namespace attn::cli {
 namespace {
 
+constexpr const char* usual_page = "view.html";
+
 struct GivenToView {
   Common common;
   ViewOptions options;
-  std::string out = "view.html";
+  std::string out = usual_page;
   std::vector<std::string> of_run, of_plot;  // what attn-cli run and plot take too
   std::size_t sample = 0, head = 0;          // single ones, which maps.selection has too
 };
@@ -85,7 +87,22 @@ ViewCommands commands_of(const GivenToView& given) {
   return {run, {std::string(folder) + "/result.json"}, plot};
 }
 
+// Throws Error(usage) where the shell writes standard output, a report, into a page, as far as the
+// system says so.
+void refuse_redirected(const std::string& out) {
+  std::error_code none;
+  const std::filesystem::path file = std::filesystem::read_symlink("/proc/self/fd/1", none);
+  if (out != usual_page || file.extension() != ".html") return;
+  const std::string name = std::filesystem::proximate(file, none).string();
+  throw Error(
+      ErrorKind::usage,
+      translated("standard output is \"{1}\", and the page goes into a file of its own", name),
+      "attn-cli view",
+      translated("write {1}, or {2} for standard output", "--out " + name, "--out -"));
+}
+
 int make_page(const GivenToView& given) {
+  refuse_redirected(given.out);
   ViewOptions options = given.options;
   const Common& common = given.common;
   const bool to_standard_output = given.out == "-";

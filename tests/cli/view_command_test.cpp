@@ -194,3 +194,20 @@ TEST_CASE("view speaks Chinese if it is asked to") {
   CHECK(read_text(folder / "page.html").find("<title>maps.json 的注意力图</title>") !=
         std::string::npos);
 }
+
+TEST_CASE("a page that the shell redirects is told to be named, or to go to standard output") {
+  if (!std::filesystem::exists("/proc/self/fd")) return;  // which says where output goes
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"sdpa","query":[[1,0],[0,1]]})");
+  const Outcome wrong = shell("\"$ATTN\" view d.json > page.html", folder.path());
+  CHECK(wrong.exit_code == 2);
+  CHECK(wrong.errors ==
+        "attn-cli: standard output is \"page.html\", and the page goes into a file of its own\n"
+        "  where: attn-cli view\n"
+        "  help:  write --out page.html, or --out - for standard output\n");
+  CHECK(!std::filesystem::exists(folder / "view.html"));
+  CHECK(shell("\"$ATTN\" view d.json --out - > page.html", folder.path()).exit_code == 0);
+  CHECK(read_text(folder / "page.html").starts_with("<!"));
+  CHECK(shell("\"$ATTN\" view d.json > report.txt", folder.path()).exit_code == 0);
+  CHECK(std::filesystem::exists(folder / "view.html"));
+}
