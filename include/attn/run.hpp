@@ -44,6 +44,9 @@ struct RunOptions {
   /// Whether result.json and the pictures have the program's version, the CPU target and a hash of
   /// each input file.
   bool provenance = false;
+  /// Whether result.json says its document, by the path from its own folder. A later run of another
+  /// document warns that it has replaced the result.
+  bool says_document = false;
   /// Place of the tensors: in result.json, or beside it as `weights.npy`…, `tensors.npz`,
   /// `tensors.safetensors` or `weights.csv`…; absent = in result.json, or in `tensors.safetensors`
   /// with a warning where the shapes ask for more than 64 MB of JSON, or 8 MB of a model.

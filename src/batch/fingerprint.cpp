@@ -52,13 +52,15 @@ void describe(const PlotOptions& plot, Description& description) {
 
 void describe(const RunOptions& run, Description& description) {
   const auto& [document, out, answer, answer_in_one_line, only, stages, weights, reported_weights,
-               timing, provenance, tensors, sync, sample, head, plots, plots_chosen,
+               timing, provenance, says_document, tensors, sync, sample, head, plots, plots_chosen,
                most_weights_for_heatmap, selection, format, plot, foresee, progress] = run;
-  // Folders, reports and observers do not change the bytes of a result.
+  // Folders, reports and observers do not change the bytes of a result, nor does its document, of
+  // which a batch has a folder for each.
   static_cast<void>(out);
   static_cast<void>(answer);
   static_cast<void>(answer_in_one_line);
   static_cast<void>(reported_weights);
+  static_cast<void>(says_document);
   static_cast<void>(sync);
   static_cast<void>(foresee);
   static_cast<void>(progress);

@@ -125,6 +125,7 @@ int compute(const GivenToRun& given) {
   take_query_of_split(options);
   if (answering) options.answer = print_result;
   options.reported_weights = given.show;
+  options.says_document = true;
   options.document.threads = options.plot.figure.threads = common.threads;
   TerminalOptions terminal = terminal_options(given.terminal, common);
   terminal.cmap = options.plot.colors.cmap;

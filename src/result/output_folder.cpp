@@ -103,12 +103,17 @@ NewFolders make_folder_below(const fs::path& folder, std::string_view name) {
 namespace {
 
 // The files that a member of result.json in the folder names; none if there is no such result.
-ResultFiles files_of_result(const fs::path& folder, std::string_view member) {
+// `document` gets what the result says of it.
+ResultFiles files_of_result(const fs::path& folder, std::string_view member,
+                            std::string* document = nullptr) {
   try {
     const auto file = MappedFile::open(FileName::by_document(folder, result_name));
     JsonOptions options;
     options.owner = file;
-    return ResultFiles(parse_json(file->text(), options), member);
+    const JsonValue root = parse_json(file->text(), options);
+    const JsonValue* const own = document == nullptr ? nullptr : root.find("document");
+    if (own != nullptr) *document = expect_string(*own, "/document");
+    return ResultFiles(root, member);
   } catch (const Error&) {
     return {};  // no result, or one of another program
   }
@@ -130,17 +135,16 @@ std::vector<fs::path> comparisons_left_over(const fs::path& folder, const fs::pa
   return left;
 }
 
-std::vector<fs::path> files_left_over(const fs::path& folder,
-                                      const std::vector<WrittenFile>& written) {
-  std::vector<fs::path> left;
-  const ResultFiles older = files_of_result(folder, "files");
+LeftOver left_over(const fs::path& folder, const std::vector<WrittenFile>& written) {
+  LeftOver left;
+  const ResultFiles older = files_of_result(folder, "files", &left.document);
   for (const std::string& name : older.names()) {
     const fs::path path = folder / name;
     const bool stays = fs::path(name).filename() != name ||
                        std::any_of(written.begin(), written.end(), [&](const WrittenFile& one) {
                          return one.path.filename() == name;
                        });
-    if (!stays && is_unchanged(older, folder, name)) left.push_back(path);
+    if (!stays && is_unchanged(older, folder, name)) left.files.push_back(path);
   }
   return left;
 }

@@ -36,10 +36,15 @@ std::filesystem::path place_below(const std::filesystem::path& folder, std::stri
 [[nodiscard]] NewFolders make_folder_below(const std::filesystem::path& folder,
                                            std::string_view name);
 
-/// Files that the result in the folder was written with, unchanged since, and that the new one,
-/// `written`, does not have; none if there is no such result.
-std::vector<std::filesystem::path> files_left_over(const std::filesystem::path& folder,
-                                                   const std::vector<WrittenFile>& written);
+/// What the result in a folder leaves to the one that replaces it.
+struct LeftOver {
+  /// Those that it was written with, unchanged since, and that the new one does not have.
+  std::vector<std::filesystem::path> files;
+  std::string document;  ///< that it says it is of; empty = it does not say
+};
+
+/// `written` are the files of the new result. Nothing is left over if there is no older one.
+LeftOver left_over(const std::filesystem::path& folder, const std::vector<WrittenFile>& written);
 
 /// Pictures that compared the results of several kinds, each of which has a folder in this one, as
 /// these say; unchanged since, and not at the path `written`.

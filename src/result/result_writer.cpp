@@ -203,6 +203,7 @@ Fact facts_of(const ResultFile& result) {
        {"attention", info(result.kind).name},
        {"title", unless_empty(result.title)},
        {"description", unless_empty(result.description)},
+       {"document", unless_empty(result.document)},
        {"labels", facts_of(result.labels)},
        {"model", of_model([](const ModelReport& of) { return of.family; })},
        {"tokens", of_model([](const ModelReport& of) { return unless_empty(of.tokens); })},

@@ -63,6 +63,7 @@ struct ResultFile {
   Kind kind = Kind::scaled_dot_product;
   DType dtype = DType::float32;
   std::string title, description;
+  std::string document;  ///< path from the folder of the result; empty = not said
   Labels labels;
   const ModelReport* model = nullptr;   ///< null = no model
   std::vector<ResultSplits> splits;     ///< of each text of a model; empty = none

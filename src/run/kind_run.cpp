@@ -339,6 +339,11 @@ void KindRun::write(const Provenance* provenance, const std::optional<WrittenFil
   }
   ResultFile result = this->result(provenance);
   result.comparison = comparison;
+  const std::filesystem::path& input = options_.document.input;
+  if (options_.says_document && !input.empty() && input != "-") {
+    std::error_code none;
+    result.document = std::filesystem::proximate(input, folder_.path(), none).generic_string();
+  }
   result.places =
       stream_ ? stream_->finish(folder_)
               : plan_tensors(result.tensors, format_, plan_.attentions[0].heads_only(), folder_);
@@ -347,9 +352,16 @@ void KindRun::write(const Provenance* provenance, const std::optional<WrittenFil
                                   result.files = others;
                                   write_result(result, file, options_.document.threads);
                                 });
-  for (std::filesystem::path& file : files_left_over(folder_.path(), report_.files))
-    remove_after(std::move(file));
+  LeftOver older = left_over(folder_.path(), report_.files);
+  for (std::filesystem::path& file : older.files) remove_after(std::move(file));
   report_.warnings = plan_.warnings;
+  // The result itself does not depend on what was there before it.
+  if (options_.says_document && !older.document.empty() && older.document != result.document) {
+    report_.warnings.push_back(
+        translated("the result of another document in {1} is replaced: that of {2}",
+                   in_quotes(folder_.path().native()),
+                   in_quotes((folder_.path() / older.document).lexically_normal().native())));
+  }
 }
 
 void KindRun::remove_after(std::filesystem::path file) {

@@ -78,9 +78,14 @@ TEST_CASE("batch draws the pictures that run draws, and takes its flags") {
             .exit_code == 0);
   CHECK(attn_cli({"batch", "a.json", "--out", "b", "--dpi", "60", "--causal"}, folder.path())
             .exit_code == 0);
-  for (const char* file : {"result.json", "heatmap.png", "dimensions.png"}) {
+  for (const char* file : {"heatmap.png", "dimensions.png"}) {
     CHECK(read_text(folder / "r" / file) == read_text(folder / "b/a" / file));
   }
+  std::string result = read_text(folder / "r/result.json");
+  const std::string document = "  \"document\": \"../a.json\",\n";
+  REQUIRE(result.find(document) != std::string::npos);
+  result.erase(result.find(document), document.size());
+  CHECK(result == read_text(folder / "b/a/result.json"));
 }
 
 TEST_CASE("batch reads documents, and their list, from standard input") {

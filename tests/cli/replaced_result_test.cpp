@@ -238,3 +238,40 @@ TEST_CASE("the picture that compared kinds is removed when a later run does not 
   CHECK(run({"one.json"}).find("Removed") == std::string::npos);
   CHECK(read_text(folder / "r/comparison.png") == "changed");
 }
+
+TEST_CASE("a run over the result of another document says so, and one over its own does not") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "other");
+  folder.write("a.json", drawn_document(1));
+  folder.write("other/a.json", drawn_document(2));
+  const auto warnings = [&](const std::string& document, const std::string& out) {
+    const Outcome outcome =
+        attn_cli({"run", document, "--plots", "none", "--out", out}, folder.path());
+    CHECK(outcome.exit_code == 0);
+    return outcome.errors;
+  };
+  CHECK(warnings("a.json", "r") == "");
+  CHECK(warnings("./a.json", "r") == "");
+  CHECK(warnings(folder / "a.json", "other/../r") == "");
+  folder.write("a.json", drawn_document(3, 5));
+  CHECK(warnings("a.json", "r") == "");
+  CHECK(warnings("other/a.json", "r") ==
+        "attn-cli: warning: the result of another document in \"r\" is replaced: that of "
+        "\"a.json\"\n");
+  CHECK(warnings("a.json", "r") ==
+        "attn-cli: warning: the result of another document in \"r\" is replaced: that of "
+        "\"other/a.json\"\n");
+  CHECK(shell("\"$ATTN\" run - --plots none --out r < other/a.json", folder.path()).errors ==
+        "attn-cli: warning: the result of another document in \"r\" is replaced: that of "
+        "\"a.json\"\n");
+  // What standard input held is not known.
+  CHECK(warnings("a.json", "r") == "");
+  CHECK(attn_cli({"run", "other/a.json", "--plots", "none", "--out", "r", "--quiet"}, folder.path())
+            .errors == "");
+  // It is named from the folder of the result; a batch has a folder for each document.
+  CHECK(read_text(folder / "r/result.json").find("\"document\": \"../other/a.json\"") !=
+        std::string::npos);
+  CHECK(
+      attn_cli({"batch", "a.json", "other/a.json", "--plots", "none", "--out", "b"}, folder.path())
+          .errors == "");
+}
