@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <string>
@@ -80,18 +81,25 @@ std::string spread_table(const Comparison& comparison) {
   return table.has_rows() ? table.text() : "";
 }
 
+// The first tensor that one of the files has alone; `none` if there is none.
+std::string first_alone(const Comparison& comparison, TensorComparison::Outcome of,
+                        const char* none) {
+  const auto found = std::ranges::find(comparison.tensors, of, &TensorComparison::outcome);
+  return found == comparison.tensors.end() || found->name.empty() ? none : shown(found->name);
+}
+
 // "All 3 tensors agree.": `compared` tensors are in both files, `differing` of them differ;
-// `missing` ones count because they were wanted, `ignored` ones do not.
+// `missing` ones count because they were wanted, `ignored` ones do not. `renamed` is a pair of
+// names that may go together.
 std::string verdict(std::size_t compared, std::size_t differing, std::size_t missing,
-                    std::size_t ignored) {
+                    std::size_t ignored, const std::string& renamed) {
   if (compared == 0) {
-    if (missing == 0) {
-      return translated("The files have no tensor in common.") + "\n" +
-             translated("CompareRequest::renamed A=B compares tensors of other names.") + "\n";
-    }
-    return (missing == 1 ? translated("The tensor is only in one of the files.")
-                         : translated("All {1} tensors are only in one of the files.", missing)) +
-           "\n" + translated("CompareRequest::renamed A=B compares tensors of other names.") + "\n";
+    return (missing == 0   ? translated("The files have no tensor in common.")
+            : missing == 1 ? translated("The tensor is only in one of the files.")
+                           : translated("All {1} tensors are only in one of the files.", missing)) +
+           "\n" +
+           translated("CompareRequest::renamed {1} compares tensors of other names.", renamed) +
+           "\n";
   }
   std::string text;
   if (ignored + missing > 0) {
@@ -298,8 +306,9 @@ std::string comparison_text(const Comparison& comparison) {
   if (!different.empty()) text += translated("\nDifferences\n") + different;
   if (!alone.empty()) text += translated("\nOnly in one file\n") + alone;
   if (!not_compared.empty()) text += translated("\nNot compared\n") + not_compared;
-  text +=
-      "\n" + verdict(comparison.tensors.size() - ignored - missing, differing, missing, ignored);
+  text += "\n" + verdict(comparison.tensors.size() - ignored - missing, differing, missing, ignored,
+                         first_alone(comparison, Outcome::only_in_a, "A") + "=" +
+                             first_alone(comparison, Outcome::only_in_b, "B"));
   return text;
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("a tensor that only one file has counts where it is asked for") {
   CHECK(nothing.exit_code == 1);
   CHECK(
       nothing.output.ends_with("\n\nThe files have no tensor in common.\n"
-                               "--map A=B compares tensors of other names.\n"));
+                               "--map out=outputs compares tensors of other names.\n"));
   const Outcome renamed = compared({"--map", "out=output"});
   CHECK(renamed.exit_code == 0);
   CHECK(
@@ -109,10 +109,10 @@ TEST_CASE("a tensor that only one file has counts where it is asked for") {
   CHECK(
       missing.output.ends_with("\nOnly in one file\n  output: only in kernel.json\n\n"
                                "The tensor is only in one of the files.\n"
-                               "--map A=B compares tensors of other names.\n"));
+                               "--map A=output compares tensors of other names.\n"));
   CHECK(compared({"--only", "out,output"})
             .output.ends_with("\n\nAll 2 tensors are only in one of the files.\n"
-                              "--map A=B compares tensors of other names.\n"));
+                              "--map out=output compares tensors of other names.\n"));
   const Outcome unknown = compared({"--only", "outputs"});
   CHECK(unknown.exit_code == 3);
   CHECK(unknown.errors ==
