@@ -159,7 +159,9 @@ TEST_CASE("a head that is not meant, an empty text and bins that reduce nothing 
         "number\n");
   CHECK(told({"m.json", "--heads", "1"}) == "");
   CHECK(told({"--model", speeches, "--text", ""}) ==
-        "attn-cli: warning: a text is empty: the model reads its special tokens alone\n");
+        "attn-cli: warning: a text is empty: the model reads its special tokens alone\n"
+        "attn-cli: warning: the result of another document in \"r\" is replaced: that of "
+        "\"m.json\"\n");
   CHECK(told({"d.json", "--pool", "8"}) ==
         "attn-cli: warning: pooling to 8 bins reduces nothing: there are 2 queries and 2 keys\n");
   CHECK(told({"d.json", "--pool", "1"}) == "");
