@@ -86,8 +86,9 @@ struct BatchOutcome {
   Shard shard;
   std::filesystem::path summary;      ///< the file with a line for each item
   std::vector<BatchItem> failures;    ///< the first ones, at most `most_failures_kept`
-  std::vector<std::string> warnings;  ///< about malformed lines of earlier summaries, and files
-                                      ///< that are given twice
+  /// About malformed lines of earlier summaries, lines without a document, files that are given
+  /// twice, and the most frequent ones of the documents.
+  std::vector<std::string> warnings;
   double seconds = 0;
   bool interrupted = false;  ///< whether it was stopped before the last item
 };
