@@ -127,6 +127,9 @@ struct TensorComparison {
   /// The factor between log-sum-exps of a query that is the same in all heads and samples, as it is
   /// where the query sees a single key and the scores have other scales.
   std::optional<double> factor_of_lone_key;
+  /// Whether the causal mask of a map is "lower_right" in a, and "upper_left" in b, or the other
+  /// way round, where these differ; by its zeros.
+  std::optional<bool> aligned_otherwise;
   std::string agreeing_type;      ///< whose tolerances would do where none are given: "bfloat16"
   std::size_t rows_left_out = 0;  ///< of queries that see no key
 };
@@ -146,7 +149,8 @@ struct Comparison {
 
 /// Compares tensor by tensor, those of one name. A tensor without a name goes by its file's,
 /// `output.npy`; a file's only tensor of this sort is compared with the only tensor of the other,
-/// whatever its name. Where no name is in
+/// or the only one that is asked for, whatever its name. Names that one file alone has go together
+/// where they differ in folders before one: "reference/output" with "output". Where no name is in
 /// both files, tensors go together whose shape each file has once. The picture is a heatmap of a −
 /// b, for the matrix with the largest error; without a matrix in both files there is a warning
 /// instead. Throws Error(input) if a file is malformed or both hold no tensor, Error(file) if one

@@ -47,8 +47,23 @@ void take_picture(const std::string& text, GivenToCompare& given) {
   }
 }
 
+// Throws Error(usage) for a tolerance of one tensor alone: "output=1e-3".
+void refuse_name(const std::string& flag, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) return;
+  throw Error(ErrorKind::usage, translated("{1} is for all tensors that are compared", flag), flag,
+              translated("compare one at a time: {1}", "--only " + text.substr(0, equals) + " " +
+                                                           flag + " " + text.substr(equals + 1)));
+}
+
+double tolerance(const std::string& flag, const std::string& text) {
+  refuse_name(flag, text);
+  return finite_size(flag, text);
+}
+
 // --rtol and --atol override them.
 void take_tolerances(const std::string& text, CompareRequest& request) {
+  refuse_name("--tolerances", text);
   if (double number = 0; parse_number(text, number)) {
     throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--tolerances"),
                 "--tolerances", translated("write {1}", "--rtol " + text + " --atol " + text));
@@ -106,9 +121,9 @@ Command compare_command() {
   Flags& flags = command.flags;
   flags.begin_group(FlagGroup::computation);
   flags.add("--rtol", "X", translated("Relative tolerance (default 1e-5; 0 for integers)"),
-            [&](const std::string& text) { request.rtol = finite_size("--rtol", text); });
+            [&](const std::string& text) { request.rtol = tolerance("--rtol", text); });
   flags.add("--atol", "X", translated("Absolute tolerance (default 1e-6; 0 for integers)"),
-            [&](const std::string& text) { request.atol = finite_size("--atol", text); });
+            [&](const std::string& text) { request.atol = tolerance("--atol", text); });
   flags.add(
       "--tolerances", "TYPE",
       translated(

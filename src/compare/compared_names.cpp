@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -81,7 +83,7 @@ std::vector<NamedOfFile> renamed(const CompareRequest& request, const NamesInFil
 // Those of the names that are asked for: as a whole, by their last part, or by a pattern.
 bool is_wanted(const std::string& name, const std::string& wanted) {
   if (wanted.find("{n}") != std::string::npos) return !names_of_pattern({name}, wanted).empty();
-  return name == wanted || name.ends_with("." + wanted);
+  return name == wanted || name.ends_with("." + wanted) || name.ends_with("/" + wanted);
 }
 
 // Layer of a tensor, by the pattern that was asked for or by its own name.
@@ -104,6 +106,50 @@ std::string name_of_both(const CompareRequest& request, const NamedOfFile& a,
     if (is_wanted(b.first, wanted)) return b.first;
   }
   return "";
+}
+
+// Those of the pairs that one file alone has go together where one name ends in the other, behind
+// folders such as an archive's members have, and no other does: "reference/output", "output".
+void join_without_folders(std::vector<ComparedNames>& pairs) {
+  const auto without_folders = [](const std::string& name) {
+    return name.substr(name.rfind('/') + 1);  // npos + 1 is 0
+  };
+  std::map<std::string, std::vector<std::size_t>> in_a, in_b;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs[i].a && pairs[i].b) continue;
+    (pairs[i].a ? in_a : in_b)[without_folders(pairs[i].name)].push_back(i);
+  }
+  std::set<std::size_t, std::greater<>> joined;
+  for (const auto& [name, places] : in_a) {
+    const auto other = in_b.find(name);
+    if (places.size() != 1 || other == in_b.end() || other->second.size() != 1) continue;
+    ComparedNames &one = pairs[places[0]], &found = pairs[other->second[0]];
+    if (!is_wanted(one.name, found.name) && !is_wanted(found.name, one.name)) continue;
+    if (found.name.size() < one.name.size()) one.name = found.name;
+    one.b = found.b;
+    joined.insert(other->second[0]);
+  }
+  for (const std::size_t i : joined) pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+// A tensor without a name that is all that a file holds goes with the only one of the other file
+// that is asked for.
+void join_unnamed(const CompareRequest& request, std::vector<ComparedNames>& pairs) {
+  const auto is_asked_for = [&](const ComparedNames& pair) {
+    return std::ranges::any_of(
+        request.only, [&](const std::string& wanted) { return is_wanted(pair.name, wanted); });
+  };
+  for (const bool in_a : {true, false}) {
+    const auto own = [&](const ComparedNames& pair) { return in_a ? pair.a : pair.b; };
+    const auto alone = std::ranges::find_if(
+        pairs, [&](const ComparedNames& pair) { return own(pair).has_value(); });
+    if (alone == pairs.end() || (alone->a && alone->b) || !own(*alone)->empty()) continue;
+    if (is_asked_for(*alone) || std::ranges::count_if(pairs, is_asked_for) != 1) continue;
+    const auto asked_for = std::ranges::find_if(pairs, is_asked_for);
+    (in_a ? asked_for->a : asked_for->b) = own(*alone);
+    pairs.erase(alone);
+    return;
+  }
 }
 
 void keep_layers(const CompareRequest& request, std::vector<ComparedNames>& pairs) {
@@ -172,6 +218,8 @@ std::vector<ComparedNames> compared_names(const CompareRequest& request, const N
     for (const auto& [name, own] : names_b) {
       if (!in_a.contains(name)) pairs.push_back({name, std::nullopt, own});
     }
+    join_without_folders(pairs);
+    join_unnamed(request, pairs);
   }
   for (const std::string& wanted : request.only) {
     const bool found = std::any_of(pairs.begin(), pairs.end(), [&](const ComparedNames& pair) {

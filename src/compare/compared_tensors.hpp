@@ -112,6 +112,10 @@ bool are_nan_for_zero(const Tensor& a, const Tensor& b, Tolerances allowed);
 /// the same in all heads and samples.
 std::optional<double> factor_of_lone_key(const Tensor& a, const Tensor& b);
 
+/// Whether maps whose rows end as those of causal masks do, at the last key that is not zero, have
+/// masks that begin at other corners: true for "lower_right" in a and "upper_left" in b.
+std::optional<bool> aligned_otherwise(const Tensor& a, const Tensor& b);
+
 /// Whether one of them has heads, [B,H,L,D] or [H,L,D], and the other the same elements with these
 /// joined, [B,L,H·D] or [L,H·D].
 bool agree_joined(const Tensor& a, const Tensor& b, Tolerances allowed);

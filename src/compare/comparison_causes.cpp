@@ -131,16 +131,41 @@ std::vector<std::size_t> heads_shared_otherwise(std::size_t heads, std::size_t g
   return differing;
 }
 
-// The cause that the places along an axis hint at; empty where they hint at none.
-std::string confinement_cause(const TensorComparison::Confined& confined) {
+// The cause that queries which alone agree, the first or the last, hint at; empty for others.
+std::string cause_by_queries(const TensorComparison::Confined& confined, std::string_view name) {
   const std::vector<std::size_t>& places = confined.places;
-  const bool last_agrees =
-      places.size() > 1 && places.size() + 1 == confined.size && places.back() + 1 < confined.size;
-  if (confined.axis == "query" && last_agrees) {
+  if (places.size() < 2 || places.back() - places.front() + 1 != places.size()) return "";
+  const std::size_t first = places.front(), last = confined.size - 1 - places.back();
+  if ((first > 0) == (last > 0)) return "";
+  if (first == 1) {
+    if (is_sums(name)) return "";  // which have the score
+    return translated(
+        "query 0 alone agrees: under a causal mask it sees one key, whatever its score is; look at "
+        "scale, softcap, and positions");
+  }
+  if (first > 1) {
+    return translated(
+        "the first {1} queries alone agree: a causal window may be {1} keys wide in one of both, "
+        "\"window\": {\"left\": {2}}, as \"left\" does not count the query itself, or the keys "
+        "from {1} on are hidden in one of both, \"valid_lens\"",
+        first, first - 1);
+  }
+  if (last == 1) {
     return translated(
         "the last query alone agrees: one of both may lack a causal mask, which hides no key from "
         "it");
   }
+  return translated(
+      "the last {1} queries alone agree: a window may end {2} keys after the query in one of both, "
+      "\"window\": {\"right\": {2}}, or the causal mask of {2} more queries than keys is missing "
+      "in one of both",
+      last, last - 1);
+}
+
+// The cause that the places along an axis hint at; empty where they hint at none.
+std::string confinement_cause(const TensorComparison::Confined& confined, std::string_view name) {
+  const std::vector<std::size_t>& places = confined.places;
+  if (confined.axis == "query") return cause_by_queries(confined, name);
   if (confined.axis != "head") return "";
   for (std::size_t groups = 2; groups < confined.size; ++groups) {
     if (confined.size % groups != 0 || heads_shared_otherwise(confined.size, groups) != places)
@@ -184,10 +209,18 @@ std::vector<std::string> causes_of(const TensorComparison& tensor) {
     }
     lines.push_back(translated("only in {1}", all));
   }
+  if (tensor.aligned_otherwise) {
+    lines.push_back(
+        translated("by what has a weight, the causal masks begin at other corners: \"align\" is "
+                   "\"{1}\" in the first one and \"{2}\" in the second; write the one that is "
+                   "meant into \"mask\"",
+                   *tensor.aligned_otherwise ? "lower_right" : "upper_left",
+                   *tensor.aligned_otherwise ? "upper_left" : "lower_right"));
+  }
   // A mask or shared heads change all samples: where places along another axis are confined too, it
   // is something else.
-  if (tensor.confined.size() == 1 && !tensor.moved) {
-    if (std::string cause = confinement_cause(tensor.confined[0]); !cause.empty())
+  if (tensor.confined.size() == 1 && !tensor.moved && !tensor.aligned_otherwise) {
+    if (std::string cause = confinement_cause(tensor.confined[0], tensor.name); !cause.empty())
       lines.push_back(std::move(cause));
   }
   if (tensor.moved) lines.push_back(moved_text(*tensor.moved));

@@ -134,4 +134,33 @@ std::optional<double> factor_of_lone_key(const Tensor& a, const Tensor& b) {
   return {};
 }
 
+namespace {
+
+// Whether each row of the last two axes ends, at its last number that is not zero, where a causal
+// mask does that begins at this corner.
+bool ends_causally(const Tensor& map, bool lower_right) {
+  const std::size_t queries = map.shape()[map.rank() - 2], keys = map.shape().back();
+  const Tensor exact = map.converted(DType::float64);
+  const auto numbers = exact.values<double>();
+  for (std::size_t row = 0; row * keys < numbers.size(); ++row) {
+    const auto of_row = numbers.subspan(row * keys, keys);
+    std::size_t end = keys, seen = row % queries + 1 + (lower_right ? keys : 0);
+    while (end > 0 && of_row[end - 1] == 0) --end;
+    seen = lower_right ? seen - std::min(seen, queries) : std::min(seen, keys);
+    if (end != seen) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<bool> aligned_otherwise(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.rank() < 2 || a.shape()[a.rank() - 2] == a.shape().back())
+    return {};
+  for (const bool lower_right : {true, false}) {
+    if (ends_causally(a, lower_right) && ends_causally(b, !lower_right)) return lower_right;
+  }
+  return {};
+}
+
 }  // namespace attn

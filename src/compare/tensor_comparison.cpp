@@ -121,6 +121,7 @@ void explain_difference(const Tensor& a, const Tensor& b, const CompareRequest& 
     comparison.layout_of_b = agreeing_layout(b, a, sums, allowed);
   }
   if (comparison.outcome != Outcome::beyond) return;
+  if (is_map(comparison.name)) comparison.aligned_otherwise = aligned_otherwise(a, b);
   comparison.agreeing_factor = agreeing_factor(a, b, allowed);
   comparison.agreeing_type = agreeing_type(a, b, request, comparison);
   // All differences are, so the first one is too.

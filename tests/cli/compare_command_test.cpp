@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -303,6 +304,14 @@ TEST_CASE("compare tells wrong use, bad input and unreadable files apart") {
         "attn-cli: invalid value \"-1\" for --rtol\n"
         "  where: --rtol\n"
         "  help:  give a number of at least 0\n");
+  for (const auto& [flag, value] : {std::pair<std::string, std::string>{"--rtol", "1e-3"},
+                                    {"--atol", "0.5"},
+                                    {"--tolerances", "bf16"}}) {
+    CHECK(
+        refused_with(2, {"compare", "a.json", "b.json", flag, "output=" + value}, folder.path()) ==
+        "attn-cli: " + flag + " is for all tensors that are compared\n  where: " + flag +
+            "\n  help:  compare one at a time: --only output " + flag + " " + value + "\n");
+  }
   CHECK(attn_cli({"compare", "a.json", "-"}, folder.path(), "{").exit_code == 3);
   const Outcome missing = attn_cli({"compare", "a.json", "nowhere.npy"}, folder.path());
   CHECK(missing.exit_code == 4);
@@ -353,6 +362,9 @@ TEST_CASE("folders of results are compared, and a tensor without a name goes by 
   CHECK(output.output.ends_with("\nThe tensor agrees.\n"));
   std::filesystem::copy(folder / "b/output.npy", folder / "mine.npy");
   CHECK(compared({"mine.npy", "a"}).exit_code == 1);
+  CHECK(compared({"mine.npy", "a", "--only", "output"}).output.ends_with("The tensor agrees.\n"));
+  CHECK(compared({"a", "mine.npy", "--only", "output"}).exit_code == 0);
+  CHECK(compared({"mine.npy", "a", "--only", "output,weights"}).exit_code == 1);
   CHECK(compared({"mine.npy", "a", "--map", "=output"}).exit_code == 0);
   CHECK(compared({"mine.npy", "a", "--map", "mine=output"}).exit_code == 0);
   CHECK(compared({"mine.npy", "b/output.npy"}).output.find("  (unnamed)  [2,2]") !=
