@@ -17,6 +17,41 @@ bool has_heads_behind(const Tensor& tensor, const Tensor& usual) {
   return tensor.shape()[1] != usual.shape()[1] && tensor.shape()[2] == usual.shape()[1];
 }
 
+// What makes [B,H,L,D] of a query of one token in each sample, which has no axis of length.
+std::string view_of_one_token(const Shape& samples_heads_width) {
+  const Shape& shape = samples_heads_width;
+  return "\"reshape\": " + text({shape[0], shape[1], 1, shape[2]});
+}
+
+// Whether a query [B,H,D] has the heads and the width of a cache of keys [B,H,L,D].
+bool may_lack_length(const Sequences& states) {
+  const Tensor &query = states.query, &key = states.key;
+  return query && key && query.rank() == 3 && key.rank() == 4 && key.shape()[1] > 0 &&
+         query.shape()[1] % key.shape()[1] == 0 && query.shape()[2] == key.shape()[3];
+}
+
+// Whether values are gathered from pages [N,H,D,P], in which the keys of a page come last.
+bool may_be_turned_pages(const DocumentParts& parts) {
+  const Tensor &key = parts.states.key, &value = parts.states.value;
+  return parts.plan.pages && key && value && key.rank() == 4 && value.rank() == 4 &&
+         !parts.has("value", "transpose") &&
+         value.shape()[2] * value.shape()[3] == key.shape()[1] * key.shape()[2];
+}
+
+// Warns of a layout that made tokens of one sample of those that are each of a sample of keys.
+std::vector<std::string> shared_query_doubts(const DocumentParts& parts) {
+  const Tensor &query = parts.states.query, &key = parts.states.key;
+  if (parts.plan.pages || !key || query.rank() != 4 || key.rank() != 4) return {};
+  const Shape& shape = query.shape();
+  const std::size_t samples = key.shape()[0];
+  if (shape[0] != 1 || samples < 2 || shape[2] != samples || !parts.has("query", "layout"))
+    return {};
+  return {translated(
+      "query is read as {1} by its \"layout\", {2} tokens of one sample, which the {2} samples of "
+      "the key share: if each has a token of its own, write {3} in the place of the layout",
+      text(shape), samples, view_of_one_token({samples, shape[1], shape[3]}))};
+}
+
 // Whether keys of another number of samples than the queries, beside the lengths of these, may be
 // pages without their table.
 bool may_be_pages(const DocumentParts& parts) {
@@ -29,6 +64,7 @@ bool may_be_pages(const DocumentParts& parts) {
 
 std::vector<std::string> layout_doubts(const DocumentParts& parts) {
   if (!parts.is(Family::score)) return {};
+  if (auto doubts = shared_query_doubts(parts); !doubts.empty()) return doubts;
   const auto is_swapped = [&](const char* name) {
     if (!parts.has(name, "layout")) return false;
     const JsonValue& layout = *parts.find(name)->find("layout");
@@ -64,6 +100,16 @@ Error with_layout(const Error& error, const DocumentParts& parts) {
       (in_layout("/value", states.value, states.key_or_query()) && !parts.has("value", "layout"))) {
     return {error.kind(), error.problem(), error.where(),
             translated("write \"layout\": \"BLHD\" into it if it is [B,L,H,D]")};
+  }
+  if (error.where() == "/key" && may_lack_length(states)) {
+    return {error.kind(), error.problem(), error.where(),
+            translated("write {1} into the query if it is [B,H,D], a token of each sample",
+                       view_of_one_token(states.query.shape()))};
+  }
+  if (error.where() == "/value" && may_be_turned_pages(parts)) {
+    return {error.kind(), error.problem(), error.where(),
+            error.help() + translated("; ") +
+                translated("write {1} into it if it is [N,H,D,P]", R"("transpose": [0,3,1,2])")};
   }
   if (error.where() == "/key" && may_be_pages(parts)) {
     return {error.kind(), error.problem(), error.where(),

@@ -176,9 +176,15 @@ void check_layout(const std::string& layout, const std::string& at) {
 
 Tensor in_usual_layout(const Tensor& tensor, const std::string& layout, const std::string& at) {
   if (layout.size() != tensor.rank()) {
+    std::string help = translated("give one letter for each axis");
+    if (const Shape& shape = tensor.shape(); shape.size() == 3 && layout.size() == 4) {
+      help += translated("; ") +
+              translated("write {1} in its place if it is [B,H,D], a token of each sample",
+                         "\"reshape\": " + text({shape[0], shape[1], 1, shape[2]}));
+    }
     throw input_error(translated("the layout \"{1}\" has {2} axes, but the tensor {3} has {4}",
                                  layout, layout.size(), text(tensor.shape()), tensor.rank()),
-                      at, translated("give one letter for each axis"));
+                      at, help);
   }
   Shape order;
   for (const char axis : usual_layout) {

@@ -296,3 +296,24 @@ TEST_CASE("queries of one sample over the pages of several are told") {
                  "query"});
   CHECK(of("[2,1,1,2]", tables).empty());
 }
+
+TEST_CASE(
+    "queries of one token in each sample, which have no axis of length, are told their view") {
+  const auto of = [](const std::string& layout) {
+    return R"({"attention": "sdpa", "query": {"ones": [2,4,8])" + layout +
+           R"(}, "key": {"ones": [2,2,6,8]}, "value": {"ones": [2,2,6,8]}})";
+  };
+  CHECK(problems_of(of("")) ==
+        "query [2,4,8] and key [2,2,6,8] have different numbers of axes\n  where: doc.json, /key\n"
+        "  help:  write \"reshape\": [2,4,1,8] into the query if it is [B,H,D], a token of each "
+        "sample");
+  // Of other widths it is another mistake.
+  CHECK(problems_of(R"({"attention": "sdpa", "query": {"ones": [2,4,8]},
+                        "key": {"ones": [2,2,6,4]}})")
+            .ends_with("help:  give both the same number of axes"));
+  CHECK(checked(of(R"(, "layout": "LHD")")) ==
+        Warnings{"query is read as [1,4,2,8] by its \"layout\", 2 tokens of one sample, which the "
+                 "2 samples of the key share: if each has a token of its own, write \"reshape\": "
+                 "[2,4,1,8] in the place of the layout"});
+  CHECK(checked(of(R"(, "reshape": [2,4,1,8])")).empty());
+}

@@ -199,9 +199,11 @@ TEST_CASE("views that do not fit are refused") {
   CHECK(refused_view(R"("transpose":[0,1])") ==
         "the axes [0,1] are not those of [2,3,4]\n  where: /query/transpose\n"
         "  help:  name each axis once, from 0 to 2");
-  CHECK(refused_view(R"("layout":"BLHD")") ==
-        "the layout \"BLHD\" has 4 axes, but the tensor [2,3,4] has 3\n  where: /query/layout\n"
-        "  help:  give one letter for each axis");
+  CHECK(
+      refused_view(R"("layout":"BLHD")") ==
+      "the layout \"BLHD\" has 4 axes, but the tensor [2,3,4] has 3\n  where: /query/layout\n"
+      "  help:  give one letter for each axis; write \"reshape\": [2,3,1,4] in its place if it is "
+      "[B,H,D], a token of each sample");
   CHECK(refused_view(R"("layout":"BXD")") ==
         "\"BXD\" is not a layout\n  where: /query/layout\n"
         "  help:  give the letters B (samples), H (heads), L (positions) and D (components) in the "

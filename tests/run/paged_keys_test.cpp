@@ -119,6 +119,14 @@ TEST_CASE("a block table that does not fit its pages is refused at its entry") {
       "key [8,2,2,4,8] is not made of pages\n  where: doc.json, /key\n"
       R"(  help:  write "view": [{"transpose": [0,3,1,2,4]}, {"reshape": [8,4,2,16]}] into it if )"
       "it is [N,H,D/x,P,x]");
+  const std::string turned =
+      R"({"attention":"sdpa","query":{"ones":[2,4,1,16]},"key":{"ones":[8,4,2,16]},)"
+      R"("block_table":[[0,2],[3,5]],"value":{"ones":[8,2,16,4])";
+  CHECK(problems_of(turned + "}}") ==
+        "key [2,2,8,16] and value [2,16,4,4] have different lengths: 8 and 4\n"
+        "  where: doc.json, /value\n  help:  give the value one row per key; write "
+        "\"transpose\": [0,3,1,2] into it if it is [N,H,D,P]");
+  CHECK(problems_of(turned + R"(,"transpose":[0,3,1,2]}})").empty());
   CHECK(refused(R"("block_table":[0])") ==
         "\"block_table\" is given without pages of keys\n  where: doc.json, /block_table\n"
         "  help:  give \"key\" and \"value\" as [N,P,D] or [N,P,H,D]");
