@@ -1,5 +1,8 @@
 #include "document/foreign_keys.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -133,218 +136,129 @@ constexpr std::string_view write_position = to_translate(
 constexpr std::string_view write_memory_keep =
     to_translate("write \"memory_mask\": {\"keep\": …} of 1 where a key is seen");
 
-// Names in PyTorch, Keras, JAX, Hugging Face's configurations, ONNX and flash-attention.
-constexpr std::pair<std::string_view, std::string_view> foreign_keys[]{
-    {"causal", write_causal},
-    {"is_causal", write_causal},
-    {"use_causal_mask", write_causal},
-    {"causal_mask", write_causal},
-    {"unidirectional", write_causal},
-    {"masked", write_causal},
-    {"alibi", write_alibi},
-    {"alibi_slopes", write_slopes},
-    {"tgt", write_states},
-    {"tgt_is_causal", write_causal},
-    {"tgt_key_padding_mask", write_padding},
-    {"memory_key_padding_mask", write_memory_padding},
-    {"context_lens", write_valid_lens},
-    {"seqused_k", write_valid_lens},
-    {"cache_seqlens", write_valid_lens},
-    {"cu_seqlens_k", write_documents},
-    {"max_seqlen", lengths_follow},
-    {"max_seqlen_q", lengths_follow},
-    {"max_seqlen_k", lengths_follow},
-    {"enable_gqa", heads_follow},
-    {"device", no_device},
-    {"s_aux", write_sinks},
-    {"sink", write_sinks},
-    {"attention_sinks", write_sinks},
-    {"dout", write_gradient},
-    {"grad_output", write_gradient},
-    {"grad_out", write_gradient},
-    {"gradient.output", write_gradient},
-    {"past_key_values", write_past},
-    {"past_key_value", write_past},
-    {"qk_norm", write_head_norms},
-    {"score_mod", write_score},
-    {"mask_mod", write_where},
-    {"decay", write_linear},
-    {"sentence", write_labels},
-    {"model_name", write_model},
-    {"model_id", write_model},
-    {"model_path", write_model},
-    {"cu_seqlens", write_documents},
-    {"cu_seqlens_q", write_documents},
-    {"segment_ids", write_documents},
-    {"documents", write_documents},
-    {"document_ids", write_documents},
-    {"window", write_window},
-    {"window_size", write_window},
-    {"sliding_window", write_sliding_window},
-    {"attn_mask", write_mask},
-    {"attn_bias", write_mask},
-    {"attention_bias", write_mask},
-    {"src_mask", write_mask},
-    {"tgt_mask", write_mask},
-    {"bias", write_mask},
-    {"key_padding_mask", write_padding},
-    {"src_key_padding_mask", write_padding},
-    {"padding_mask", write_padding},
-    {"seq_lens", write_padding},
-    {"lengths", write_padding},
-    {"position_bias", write_mask},
-    {"h", write_heads},
-    {"num_heads", write_heads},
-    {"n_heads", write_heads},
-    {"n_head", write_heads},
-    {"nhead", write_heads},
-    {"nheads", write_heads},
-    {"num_attention_heads", write_heads},
-    {"q_num_heads", write_heads},
-    {"num_kv_heads", write_kv_heads},
-    {"n_kv_heads", write_kv_heads},
-    {"kv_num_heads", write_kv_heads},
-    {"num_key_value_heads", write_kv_heads},
-    {"d_ff", write_feed_forward},
-    {"ffn_dim", write_feed_forward},
-    {"ff_dim", write_feed_forward},
-    {"dim_feedforward", write_feed_forward},
-    {"intermediate_size", write_feed_forward},
-    {"ffn_num_hiddens", write_feed_forward},
-    {"num_layers", write_layers},
-    {"num_blks", write_layers},
-    {"n_layers", write_layers},
-    {"n_layer", write_layers},
-    {"num_hidden_layers", write_layers},
-    {"embed_dim", write_width},
-    {"d_model", write_width},
-    {"dim", write_width},
-    {"d_head", write_width},
-    {"embed_size", write_width},
-    {"embedding_dim", write_width},
-    {"num_hiddens", write_width},
-    {"query_size", write_width},
-    {"key_size", write_width},
-    {"value_size", write_width},
-    {"ffn_num_input", write_width},
-    {"norm_shape", write_width},
-    {"softmax", write_softmax},
-    {"normalize", write_softmax},
-    {"d_k", write_width},
-    {"d_v", write_width},
-    {"head_dim", write_width},
-    {"hidden_size", write_width},
-    {"key_dim", write_width},
-    {"q", write_query},
-    {"Q", write_query},
-    {"queries", write_query},
-    {"k", write_key},
-    {"K", write_key},
-    {"keys", write_key},
-    {"v", write_value},
-    {"V", write_value},
-    {"values", write_value},
-    {"X", write_states},
-    {"input", write_states},
-    {"inputs", write_states},
-    {"src", write_states},
-    {"hidden_states", write_states},
-    {"embeddings", write_states},
-    {"encoder_hidden_states", write_memory},
-    {"encoder_output", write_memory},
-    {"encoder_outputs", write_memory},
-    {"context", write_memory},
-    {"enc", write_memory},
-    {"type", write_kind},
-    {"kind", write_kind},
-    {"attention_type", write_kind},
-    {"attn", write_kind},
-    {"input_ids", write_ids},
-    {"dropout_p", write_dropout},
-    {"attn_dropout", write_dropout},
-    {"attention_dropout", write_dropout},
-    {"layer_norm_eps", write_eps},
-    {"norm_eps", write_eps},
-    {"rms_norm_eps", write_eps},
-    {"softmax_scale", write_scale},
-    {"temperature", write_temperature},
-    {"scaling", write_scale},
-    {"scale_factor", write_scale},
-    {"sm_scale", write_scale},
-    {"logits_soft_cap", write_softcap},
-    {"logit_softcapping", write_softcap},
-    {"attn_logit_softcapping", write_softcap},
-    {"rope", write_rotary},
-    {"rope_theta", write_rotary},
-    {"rotary_base", write_rotary},
-    {"position_ids", write_positions},
-    {"positions", write_positions},
-    {"norm_first", write_pre_norm},
-    {"state_dict", write_parameters},
-    {"params", write_parameters},
-    {"W_q", write_parameters},
-    {"W_k", write_parameters},
-    {"W_v", write_parameters},
-    {"W_o", write_parameters},
-    {"Wq", write_parameters},
-    {"Wk", write_parameters},
-    {"Wv", write_parameters},
-    {"Wo", write_parameters},
-    {"in_proj_weight", write_parameters},
-    {"random_state", write_seed},
-    {"manual_seed", write_seed},
-    {"random_seed", write_seed},
-    {"words", write_labels},
-    {"label", write_label},
-    {"clean", write_text},
-    {"corrupted", write_patch},
-    {"corrupt", write_patch},
-    {"counterfactual", write_patch},
-    {"answer", write_logit},
-    {"target", write_logit},
-    {"wrong_answer", write_against},
-    {"wrong", write_against},
-    {"incorrect", write_against},
-    {"answers", write_answers},
-    {"names", write_labels},
-    {"batch_first", write_batch_first},
-    {"out", give_flag},
-    {"output", give_flag},
-    {"plots", give_flag},
-    {"cmap", give_flag},
-    {"format", give_flag},
-    {"figsize", give_flag},
-    {"dpi", give_flag},
-    {"qkv", write_slices},
-    {"kv", write_slices},
-    {"kv_cache", write_slices},
-    {"k_cache", write_cache},
-    {"v_cache", write_cache},
-    {"query_seq_lengths", write_lens_of_sides},
-    {"key_value_seq_lengths", write_lens_of_sides},
-    {"kv_indptr", write_block_table},
-    {"kv_indices", write_block_table},
-    {"kv_last_page_len", write_block_table},
-    {"qkv_format", write_layout},
-    {"qkv_layout", write_layout},
-    {"layout", write_layout},
-    {"attn_mask_type", write_parts},
-    {"deterministic", always_equal},
-    {"implementation", always_equal},
-    {"local_window_size", write_window},
-    {"cache_position", write_align},
-    {"learnable_sink", write_sinks},
-    {"query_pre_attn_scalar", write_root},
-    {"comment", write_description},
-    {"_comment", write_description},
-    {"positional_encoding", write_position},
-    {"memory_attention_mask", write_memory_keep},
-    {"need_weights", write_weights},
-    {"return_lse", write_lse},
-    {"return_softmax_lse", write_lse},
-    {"qk_matmul_output_mode", write_no_mode},
-    {"output_attentions", write_weights},
-    {"return_attention_scores", write_weights},
+constexpr std::string_view fold_in =
+    to_translate("leave it out: give the tensor with its numbers multiplied by it");
+constexpr std::string_view types_of_files =
+    to_translate("leave it out: a tensor has the type that its file holds");
+constexpr std::string_view write_corner = to_translate(
+    "write \"mask\": {\"causal\": true, \"align\": \"lower_right\"} where queries stand at the "
+    "last "
+    "keys, or {\"where\": \"j <= i + 2\"} for an offset of 2");
+constexpr std::string_view write_layout_of_pages = to_translate(
+    "leave it out for pages [N,P,H,D]; write \"layout\": \"BHLD\" into key and value for "
+    "[N,H,P,D]");
+constexpr std::string_view write_sinks_of_window = to_translate(
+    "write \"mask\": {\"causal\": true, \"window\": {\"left\": …}, \"global\": [0,1,2,3]} for 4 "
+    "first tokens that all later ones see");
+constexpr std::string_view write_fill = to_translate("write \"mask\": {\"fill\": …}");
+constexpr std::string_view write_chunk = to_translate("write \"mask\": {\"chunk\": …}");
+
+// Names in PyTorch, Keras, JAX, Hugging Face's configurations, ONNX, TensorRT and kernels, a space
+// between them.
+struct NamesOfOthers {
+  std::string_view instead, names;
+};
+constexpr NamesOfOthers foreign_keys[]{
+    {write_causal,
+     "causal is_causal use_causal_mask causal_mask unidirectional masked tgt_is_causal is_decoder"},
+    {write_alibi, "alibi use_alibi"},
+    {write_slopes, "alibi_slopes"},
+    {write_states, "tgt X input inputs src hidden_states embeddings"},
+    {write_padding,
+     "tgt_key_padding_mask key_padding_mask src_key_padding_mask padding_mask seq_lens lengths"},
+    {write_memory_padding, "memory_key_padding_mask"},
+    {write_valid_lens,
+     "context_lens seqused_k cache_seqlens seqlens_k host_context_lengths context_lengths "
+     "sequence_lengths cache_lens total_sequence_length"},
+    {write_documents,
+     "cu_seqlens_k cu_seqlens cu_seqlens_q segment_ids documents document_ids cu_seqlens_kv "
+     "cu_seq_lens_q cu_seq_lens_k cu_seqlens_qkv qo_indptr doc_ids"},
+    {lengths_follow,
+     "max_seqlen max_seqlen_q max_seqlen_k seq_len seq_length sequence_length query_length q_len "
+     "kv_len tgt_len src_len max_seq_len max_seqlen_kv"},
+    {heads_follow, "enable_gqa num_kv_groups num_key_value_groups num_groups groups"},
+    {no_device, "device"},
+    {write_sinks, "s_aux sink attention_sinks learnable_sink"},
+    {write_gradient, "dout grad_output grad_out gradient.output"},
+    {write_past, "past_key_values past_key_value"},
+    {write_head_norms, "qk_norm"},
+    {write_score, "score_mod"},
+    {write_where, "mask_mod block_mask"},
+    {write_linear, "decay"},
+    {write_labels, "sentence words names"},
+    {write_model, "model_name model_id model_path"},
+    {write_window,
+     "window window_size local_window_size attention_window window_left window_right"},
+    {write_sliding_window, "sliding_window sliding_window_size"},
+    {write_mask, "attn_mask attn_bias attention_bias src_mask tgt_mask bias position_bias"},
+    {write_heads, "h num_heads n_heads n_head nhead nheads num_attention_heads q_num_heads"},
+    {write_kv_heads,
+     "num_kv_heads n_kv_heads kv_num_heads num_key_value_heads num_query_groups num_gqa_groups "
+     "kv_groups"},
+    {write_feed_forward, "d_ff ffn_dim ff_dim dim_feedforward intermediate_size ffn_num_hiddens"},
+    {write_layers, "num_layers num_blks n_layers n_layer num_hidden_layers"},
+    {write_width,
+     "embed_dim d_model dim d_head embed_size embedding_dim num_hiddens query_size key_size "
+     "value_size ffn_num_input norm_shape d_k d_v head_dim hidden_size key_dim"},
+    {write_softmax, "softmax normalize"},
+    {write_query, "q Q queries"},
+    {write_key, "k K keys"},
+    {write_value, "v V values"},
+    {write_memory, "encoder_hidden_states encoder_output encoder_outputs context enc"},
+    {write_kind, "type kind attention_type attn"},
+    {write_ids, "input_ids"},
+    {write_dropout,
+     "dropout_p attn_dropout attention_dropout p dropout_rate attention_probs_dropout_prob "
+     "training"},
+    {write_eps, "layer_norm_eps norm_eps rms_norm_eps"},
+    {write_scale,
+     "softmax_scale scaling scale_factor sm_scale attention_scale attn_scale attention_multiplier"},
+    {write_temperature, "temperature"},
+    {write_softcap,
+     "logits_soft_cap logit_softcapping attn_logit_softcapping logit_cap soft_cap logit_softcap "
+     "softcap_value"},
+    {write_rotary, "rope rope_theta rotary_base rope_scale rope_base"},
+    {write_positions, "position_ids positions"},
+    {write_pre_norm, "norm_first"},
+    {write_parameters, "state_dict params W_q W_k W_v W_o Wq Wk Wv Wo in_proj_weight"},
+    {write_seed, "random_state manual_seed random_seed"},
+    {write_label, "label"},
+    {write_text, "clean"},
+    {write_patch, "corrupted corrupt counterfactual"},
+    {write_logit, "answer target"},
+    {write_against, "wrong_answer wrong incorrect"},
+    {write_answers, "answers"},
+    {write_batch_first, "batch_first"},
+    {give_flag, "out output plots cmap format figsize dpi"},
+    {write_slices, "qkv kv kv_cache"},
+    {write_cache, "k_cache v_cache"},
+    {write_lens_of_sides,
+     "query_seq_lengths key_value_seq_lengths q_seq_lens kv_seq_lens q_lens kv_lens q_lengths "
+     "kv_lengths seqlens_q seqused_q actual_seq_lengths actual_seq_lengths_kv"},
+    {write_block_table,
+     "kv_indptr kv_indices kv_last_page_len block_tables page_table page_tables"},
+    {write_layout, "qkv_format qkv_layout layout tensor_layout input_layout"},
+    {write_parts, "attn_mask_type mask_type custom_mask_type attention_mask_type"},
+    {always_equal,
+     "deterministic implementation attn_implementation flash_attention use_flash_attn "
+     "use_flash_attention num_splits backend"},
+    {write_align, "cache_position"},
+    {write_root, "query_pre_attn_scalar"},
+    {write_description, "comment _comment"},
+    {write_position, "positional_encoding"},
+    {write_memory_keep, "memory_attention_mask"},
+    {write_weights,
+     "need_weights output_attentions return_attention_scores return_attention_probs "
+     "return_attn_probs return_weights"},
+    {write_lse, "return_lse return_softmax_lse softmax_lse"},
+    {write_no_mode, "qk_matmul_output_mode"},
+    {fold_in, "q_scale k_scale v_scale q_descale k_descale v_descale"},
+    {types_of_files, "kv_cache_dtype"},
+    {write_corner, "causal_offset bottom_right causal_type"},
+    {write_layout_of_pages, "kv_layout"},
+    {write_sinks_of_window, "num_sink_tokens sink_size sink_tokens attention_sink_size start_size"},
+    {write_fill, "mask_value mask_filter_value"},
+    {write_chunk, "attention_chunk attention_chunk_size chunk_size"},
 };
 
 // Keys whose meaning depends on the kind of attention, which comes first.
@@ -460,6 +374,19 @@ constexpr MemberOfOthers members_of_others[]{
     {"mask", "sink", write_global},
     {"mask", "local_window_size", write_sides},
     {"mask", "sliding_window", write_sides_of_sliding_window},
+    {"mask", "sliding_window_size", write_sides_of_sliding_window},
+    {"mask", "window_size", write_sides},
+    {"mask", "window_left", write_sides},
+    {"mask", "window_right", write_sides},
+    {"mask", "left", write_sides},
+    {"mask", "right", write_sides},
+    {"mask", "local", write_sides},
+    {"mask", "attention_window", write_sides},
+    {"mask", "global_tokens", write_global},
+    {"mask", "global_positions", write_global},
+    {"mask", "prefix_len", to_translate("write \"prefix\"")},
+    {"mask", "prefix_length", to_translate("write \"prefix\"")},
+    {"mask", "chunk_size", to_translate("write \"chunk\"")},
     {"mask", "matrix", write_whole_mask},
     {"mask", "file", write_whole_mask},
     {"mask", "data", write_whole_mask},
@@ -533,10 +460,16 @@ bool names_causal_mask(const JsonValue& value) {
 }
 
 std::string_view instead_of(std::string_view name) {
-  for (const auto& [foreign, instead] : foreign_keys) {
-    if (foreign == name) return instead;
-  }
-  return {};
+  const auto names_it = [&](const NamesOfOthers& row) {
+    for (std::size_t at = 0; at < row.names.size();) {
+      const std::size_t end = std::min(row.names.find(' ', at), row.names.size());
+      if (row.names.substr(at, end - at) == name) return true;
+      at = end + 1;
+    }
+    return false;
+  };
+  const auto* const row = std::ranges::find_if(foreign_keys, names_it);
+  return row == std::end(foreign_keys) ? std::string_view() : row->instead;
 }
 
 }  // namespace
@@ -574,6 +507,14 @@ std::string help_for_foreign_member(const JsonValue& object, std::string_view ou
     if (there && row.name == name) return help_beside(object, row.instead);
   }
   return "";
+}
+
+std::string help_for_key_outside(std::string_view name, const std::string& outer) {
+  const std::string_view instead = instead_of(name);
+  if (instead.empty()) return "";
+  if (!instead.starts_with("write ") || instead.starts_with("write \"mask\""))
+    return translated(instead);
+  return translated("{1}, at the top of the document, outside of {2}", translated(instead), outer);
 }
 
 std::string help_for_foreign_kind(std::string_view name) {

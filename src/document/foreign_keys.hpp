@@ -16,6 +16,10 @@ std::string help_for_foreign_key(const JsonValue& root, std::string_view name);
 std::string help_for_foreign_member(const JsonValue& object, std::string_view outer,
                                     std::string_view name);
 
+/// What to write in place of a top-level key of other libraries that stands in the part `outer`,
+/// "/mask"; empty for any other key.
+std::string help_for_key_outside(std::string_view name, const std::string& outer);
+
 /// What to write in place of a kind that is none here but a choice beside one; empty for any other.
 std::string help_for_foreign_kind(std::string_view name);
 

@@ -184,8 +184,9 @@ void refuse_member(const JsonValue& object, const std::string& key,
   const bool within_itself = outer.ends_with('/' + key);
   // Objects of one or two members are shown whole.
   const bool elsewhere = find_key(key) != nullptr && !of_file && !within_itself && known.size() > 2;
-  const std::string foreign =
-      help_for_foreign_member(object, outer.substr(outer.rfind('/') + 1), key);
+  std::string foreign = help_for_foreign_member(object, outer.substr(outer.rfind('/') + 1), key);
+  if (foreign.empty() && !elsewhere && outer.ends_with("mask") && nearest_name(key, known).empty())
+    foreign = help_for_key_outside(key, outer);
   throw input_error(translated("unknown key \"{1}\"", key), at,
                     !foreign.empty() ? foreign
                     : elsewhere
