@@ -200,6 +200,7 @@ class KindReader {
       const auto keep = [&](const TokenStates& states, const std::string& prefix) {
         for (const std::string& warning : states.warnings) parts_.plan.warnings.push_back(warning);
         if (parts_.tensors.sketching()) return;
+        if (prefix.empty()) parts_.plan.token_rows = states.rows;
         parts_.plan.tokens.push_back({prefix + "token_ids", states.ids});
         parts_.plan.tokens.push_back(
             {prefix + "embedded", states.embedded.converted(parts_.numbers())});

@@ -93,6 +93,7 @@ struct Plan {
   std::vector<std::pair<std::string, std::string>> file_types;
   std::vector<NamedTensor> tokens;  ///< token_ids, embedded, recovered_ids
   bool positions_added = false;     ///< whether `embedded` has sinusoidal positions in it
+  Tensor token_rows;  ///< embeddings of the tokens before that; absent without such positions
   std::vector<std::vector<std::string>> recovered_tokens;
   std::optional<ModelReport> model;  ///< of Kind::model, without predictions
   std::vector<std::string> warnings;

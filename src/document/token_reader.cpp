@@ -520,7 +520,10 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
     result.embedded = without_batch(states, bare);
     return result;
   }
-  if (positions_) states = with_sinusoidal_positions(states);
+  if (positions_) {
+    result.rows = without_batch(states, bare);
+    states = with_sinusoidal_positions(states);
+  }
 
   // 4. Recovered tokens and labels.
   result.ids = without_batch(batch.ids, bare);

@@ -26,6 +26,7 @@ struct TokenStates {
       labels;  ///< for each sample; empty if the tokens have no names
   std::vector<std::vector<std::string>> recovered_tokens;
   std::vector<std::string> warnings;  ///< of padding that is seen like any other token
+  Tensor rows;  ///< embeddings before positions were added; absent if none are
 };
 
 /// Throws Error(input) at the place for more samples than a document may have.

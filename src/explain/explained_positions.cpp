@@ -13,8 +13,6 @@
 namespace attn {
 namespace {
 
-using Numbers = std::vector<double>;
-
 const Tensor* found(const Plan& plan, std::string_view name) {
   const auto at = std::find_if(plan.tokens.begin(), plan.tokens.end(),
                                [&](const NamedTensor& tensor) { return tensor.name == name; });
@@ -56,8 +54,9 @@ void show_query(const Plan& plan, const EmbeddedSample& embedding, QueryChoice c
   const Tensor all = sinusoidal_positions(embedding.length(), embedding.width(), DType::float64);
   const auto place =
       all.values<double>().subspan(choice.query * embedding.width(), embedding.width());
-  Numbers row;
-  for (std::size_t d = 0; d < x.size(); ++d) row.push_back(x[d] - place[d]);
+  // The sum is rounded, so that taking the position from it leaves another row.
+  const EmbeddedSample rows(*found(plan, "token_ids"), plan.token_rows, choice.sample);
+  const auto row = rows.state(choice.query);
   show_vectors({named_vector(translated("row"), row)}, to);
   to.paragraph(
       translated("The encoding of its position, p = {1}, is added: E = {2} numbers (Vaswani et al. "

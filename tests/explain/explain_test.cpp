@@ -590,6 +590,13 @@ TEST_CASE("the way of a token into its hidden state is a step") {
   CHECK(text.find("   row  1.0000  2.0000\n   PE   0.8415  0.5403\n   x    1.8415  2.5403\n") !=
         std::string::npos);
   CHECK(text.find("   The other tokens likewise:\n") != std::string::npos);
+  // The row is the table's, not what is left of a sum that was rounded.
+  const auto zeros = folder.write("zeros.json", R"({"attention":"dot_product","tokens":["b","a"],
+                    "embedding":{"vocabulary":["a","b"],"table":{"zeros":[2,2]},
+                                 "position":"sinusoidal"}})");
+  CHECK(explained(zeros, choice)
+            .find("   row       0       0\n   PE   0.8415  0.5403\n   x    0.8415  0.5403\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("a Chinese explanation has Chinese sentences and the same numbers, in 80 columns") {
