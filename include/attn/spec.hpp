@@ -166,6 +166,7 @@ struct Mask {
   Tensor valid_lens = {};           ///< int64 [B] or [B,Lq]: number of leading keys that are valid
   Tensor documents = {};  ///< int64 [B,Lk]: ids of packed sequences; a query sees the keys of the
                           ///< id at its position, and none if there is no key
+  bool documents_are_windows = false;  ///< of patches of a picture (Swin), for reports
   Tensor prefix = {};     ///< int64 [] or [B]: number of leading keys that causality, window and
                           ///< chunk do not hide
   std::optional<std::size_t> chunk = {};  ///< block size: a query sees only keys of its own block

@@ -24,7 +24,7 @@ namespace attn {
 /// and are no part of it.
 constexpr auto members_of(const Mask& mask) {
   const auto& [causal, align, window, global, padding, allow, block, allow_is, bias, alibi,
-               valid_lens, documents, prefix, chunk, dilation, where, fill] = mask;
+               valid_lens, documents, of_windows, prefix, chunk, dilation, where, fill] = mask;
   return std::tie(causal, align, window, global, padding, allow, block, bias, alibi, valid_lens,
                   documents, prefix, chunk, dilation, where, fill);
 }

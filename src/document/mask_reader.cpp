@@ -132,7 +132,9 @@ std::string window_sentence(const Mask& mask, const MaskedQuery& query) {
 }
 
 std::string documents_sentence(const Mask& mask, const MaskedQuery&) {
-  return mask.documents ? translated("documents: keys of the query's own document") : "";
+  if (!mask.documents) return "";
+  return mask.documents_are_windows ? translated("window: patches of the query's own window")
+                                    : translated("documents: keys of the query's own document");
 }
 
 std::string chunk_sentence(const Mask& mask, const MaskedQuery& query) {
@@ -343,10 +345,20 @@ constexpr auto parts = std::to_array<Part>({
          mask.documents = from.tensors.read(value, DType::int64, from.at);
        }
      },
-     [](const Mask& mask) { return mask.documents ? translated("documents") : ""; },
+     [](const Mask& mask) {
+       return !mask.documents              ? ""
+              : mask.documents_are_windows ? translated("windows of patches")
+                                           : translated("documents");
+     },
      documents_sentence,
      {to_translate("other document"),
-      [](const Mask&) { return translated("documents: keys of other documents"); }}},
+      [](const Mask& mask) {
+        return mask.documents_are_windows ? translated("window: patches of other windows")
+                                          : translated("documents: keys of other documents");
+      },
+      [](const Mask& mask) {
+        return mask.documents_are_windows ? translated("other window") : std::string();
+      }}},
     {{"cu_seqlens",
       to_translate("documents by the places where they begin and the last one ends: [0, 5, 9]; of "
                    "queries and keys apart: {\"query\": …, \"key\": …}")},
@@ -637,11 +649,10 @@ ReadMask read_mask(const MaskSource& source, DType dtype, TensorSource& tensors,
   return result;
 }
 
-std::string mask_text(const Mask& mask, bool of_patches) {
+std::string mask_text(const Mask& mask) {
   std::string text;
   for (const Part& part : parts) {
-    const bool windows = of_patches && mask.documents && part.part.name == "documents";
-    const std::string words = windows ? translated("windows of patches") : part.words(mask);
+    const std::string words = part.words(mask);
     if (!words.empty()) text += (text.empty() ? "" : translated(", ")) + words;
   }
   return text;

@@ -78,9 +78,8 @@ ReadMask read_mask(const MaskSource& source, DType dtype, TensorSource& tensors,
 /// The JSON Schema of a mask: the members of the schema.
 std::string mask_schema();
 
-/// The parts of a mask in words: "causal, window of 2 before and 0 after, valid_lens". Where keys
-/// are patches of a picture, documents are the windows that these are cut into (Swin).
-std::string mask_text(const Mask& mask, bool of_patches = false);
+/// The parts of a mask in words: "causal, window of 2 before and 0 after, valid_lens".
+std::string mask_text(const Mask& mask);
 
 /// One query before a mask.
 struct MaskedQuery {

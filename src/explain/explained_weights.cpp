@@ -40,11 +40,14 @@ void explain_place(const ExplainedQuery& query, std::ptrdiff_t offset, Explanati
 Explanation::Column hidden_by(const ExplainedQuery& query) {
   Explanation::Column column{translated("hidden by"), {}, false, {}};
   const QueryChoice& choice = query.choice();
+  const Mask& mask = query.request().mask;
   for (const std::size_t j : query.shown_keys().indices()) {
     std::string cell;
     for (const std::string_view part :
          query.visibility().hidden_by(choice.sample, choice.head, choice.query, j)) {
-      cell += (cell.empty() ? "" : name_separator()) + std::string(part);
+      const bool window = mask.documents_are_windows && part == "documents";
+      cell += (cell.empty() ? "" : name_separator()) +
+              (window ? hidden_legend(part, mask) : std::string(part));
     }
     column.cells.push_back(cell.empty() ? "-" : cell);
   }

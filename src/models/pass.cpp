@@ -53,6 +53,7 @@ Mask stack_mask(const ModelStack& stack, std::size_t layer, const std::optional<
   Mask mask;
   if (const auto& window = stack.layers[layer].patches; window && grid) {
     mask.documents = patch_windows(*window, *grid);
+    mask.documents_are_windows = true;
   }
   mask.causal = stack.causal;
   mask.chunk = stack.layers[layer].chunk;

@@ -455,8 +455,7 @@ void KindRun::take(AttentionMap map, std::size_t at) {
   drawn.map = std::move(map);
   ReportedWeights& reported = report_.weights[at];
   reported.name = drawn.map.tensor;
-  const ModelRequest* const model = model_of(plan_);
-  reported.mask = mask_text(attention.mask, model != nullptr && model->folder->architecture.vision);
+  reported.mask = mask_text(attention.mask);
   reported.other_steps = other_steps(plan_.attention_options(), !attention.name.is_cross());
   reported.query_labels = Labels::of_sample(attention.labels.query, options_.sample);
   reported.queries = attention.geometry.queries;

@@ -238,7 +238,7 @@ TEST_CASE("every part that hides keys has its words") {
   attn::Mask mask;
   // Naming every member makes a new one an error here until it is set too.
   auto& [causal, align, window, global, padding, allow, block, allow_is, bias, alibi, valid_lens,
-         documents, prefix, chunk, dilation, where, fill] = mask;
+         documents, of_windows, prefix, chunk, dilation, where, fill] = mask;
   causal = true;
   align = attn::Alignment::lower_right;
   window = attn::Window{1, 1};
@@ -257,9 +257,6 @@ TEST_CASE("every part that hides keys has its words") {
   // which keys others do not hide.
   CHECK(sentences.size() == attn::hiding_parts().size() + 1);
   const std::string words = attn::mask_text(mask);
-  CHECK(attn::mask_text(mask, true) == std::string(words).replace(words.find("documents"),
-                                                                  std::string("documents").size(),
-                                                                  "windows of patches"));
   for (const attn::HidingPart* part : attn::hiding_parts()) {
     const std::string name(part->name);
     CAPTURE(name);
@@ -270,6 +267,14 @@ TEST_CASE("every part that hides keys has its words") {
     CHECK(!attn::hidden_legend(name, mask).empty());
     CHECK(attn::hidden_sentence(name, mask).starts_with(name + ": "));
   }
+  attn::Mask windows;
+  windows.documents = documents;
+  windows.documents_are_windows = true;
+  CHECK(attn::mask_text(windows) == "windows of patches");
+  CHECK(attn::mask_sentences(windows, {0, 1}) ==
+        std::vector<std::string>{"window: patches of the query's own window"});
+  CHECK(attn::hidden_legend("documents", windows) == "other window");
+  CHECK(attn::hidden_sentence("documents", windows) == "window: patches of other windows");
 }
 
 TEST_CASE("every option of a document is one of its keys") {

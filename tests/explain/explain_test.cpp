@@ -470,6 +470,17 @@ TEST_CASE("a softcap behind the biases is explained behind them") {
   CHECK(mask != std::string::npos);
 }
 
+TEST_CASE("windows of patches are called windows") {
+  ExplainOptions options;
+  options.layer = 1;
+  const std::string text = explained(std::filesystem::path(ATTN_TEST_DATA) / "models" / "pictures" /
+                                         "swin_shifted_windows" / "input.json",
+                                     options);
+  CHECK(text.find("   - window: patches of the query's own window\n") != std::string::npos);
+  CHECK(text.find("   \"0,1\" (1)   -1.4781       0    -inf  other window\n") != std::string::npos);
+  CHECK(text.find("documents: ") == std::string::npos);
+}
+
 TEST_CASE("all three attentions of an encoder-decoder are walked through, up to the logits") {
   const std::filesystem::path document =
       std::filesystem::path(ATTN_TEST_DATA) / "models" / "cases" / "t5_relu_tied" / "input.json";
