@@ -42,7 +42,27 @@ JsonValue& member(JsonValue& object, std::string_view key) {
 
 constexpr auto attended = std::to_array<std::string_view>({"query", "key", "value"});
 
-Error no_attention_in(const std::vector<std::string>& names) {
+// The three names that are those of query, key and value but for one word or letter: "q_proj",
+// "k_proj", "v_proj"; empty if there are none.
+std::vector<std::string> likely_states(const std::vector<std::string>& names) {
+  constexpr std::array<std::string_view, 3> spellings[]{
+      {"query", "key", "value"}, {"queries", "keys", "values"}, {"q", "k", "v"}, {"Q", "K", "V"}};
+  for (const auto& words : spellings) {
+    for (const std::string& name : names) {
+      const std::size_t at = name.find(words[0]);
+      std::vector<std::string> found;
+      for (std::size_t i = 0; at != name.npos && i < words.size(); ++i) {
+        std::string other = name;
+        other.replace(at, words[0].size(), words[i]);
+        if (std::ranges::count(names, other) > 0) found.push_back(std::move(other));
+      }
+      if (found.size() == words.size()) return found;
+    }
+  }
+  return {};
+}
+
+Error no_attention_in(const std::vector<std::string>& names, const std::string& file) {
   const auto missing = std::ranges::find_if(
       attended, [&](std::string_view name) { return std::ranges::count(names, name) == 0; });
   const auto is_parameter = [](const std::string& name) {
@@ -55,6 +75,16 @@ Error no_attention_in(const std::vector<std::string>& names) {
         translated("name it in a document, such as {1}",
                    R"({"attention": "multi_head", "heads": 2, "x": {"file": …}, "parameters": )"
                    R"({"file": …}})"));
+  }
+  if (const std::vector<std::string> likely = likely_states(names); !likely.empty()) {
+    std::string document = R"({"attention": "scaled_dot_product")";
+    for (std::size_t i = 0; i < likely.size(); ++i) {
+      document += ", " + in_quotes(attended[i]) + ": {\"file\": " + in_quotes(file) +
+                  ", \"name\": " + in_quotes(likely[i]) + "}";
+    }
+    return input_error(
+        translated("this file of tensors is not a document: it has no tensor \"{1}\"", *missing),
+        "", translated("name its tensors in a document: {1}", document + "}"));
   }
   return input_error(
       translated("this file of tensors is not a document: it has no tensor \"{1}\"", *missing), "",
@@ -83,7 +113,7 @@ Error stray_member(const std::string& name) {
 // Whether a tensor's name is neither a key of documents nor near to one.
 bool is_stray(const std::string& name) {
   constexpr auto of_results_and_options =
-      std::to_array<std::string_view>({"output", "out", "causal", "is_causal"});
+      std::to_array<std::string_view>({"output", "out", "softmax_lse", "causal", "is_causal"});
   if (std::ranges::count(of_results_and_options, name) > 0) return true;
   std::vector<std::string_view> known;
   for (const DocumentKey& key : document_keys()) known.push_back(key.name);
@@ -341,7 +371,10 @@ Document Document::of_tensors(TensorFile file, const std::filesystem::path& path
   document.access_ = access;
   if (WorkBudget* const budget = current_budget()) budget->name(document.name_);
   if (!state_attention(file.names()) && is_of_checkpoint(path)) throw weights_of_model(path);
-  if (!state_attention(file.names())) throw no_attention_in(file.names()).inside(document.name_);
+  if (!state_attention(file.names())) {
+    throw no_attention_in(file.names(), standard_input ? "…" : path.filename().string())
+        .inside(document.name_);
+  }
   JsonValue::Object members({{"attention", json(info(Kind::scaled_dot_product).name)}});
   for (const std::string& name : file.names()) {
     if (name == "mask") throw mask_without_meaning().inside(document.name_);

@@ -30,7 +30,8 @@ bool look_like_bfloat16(const Tensor& tensor) {
   const Tensor numbers = tensor.converted(DType::float64);
   std::size_t usual = 0, others = 0;
   for (const double number : numbers.values<double>()) {
-    const unsigned exponent = static_cast<unsigned>(number) >> 7U & 0xFFU;
+    const std::uint64_t exponent =
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(number)) >> 7U & 0xFFU;
     constexpr unsigned one = 127, reach = 32;
     if (number == 0) continue;
     ++(exponent + reach >= one && exponent <= one + reach ? usual : others);
@@ -235,11 +236,11 @@ class PlanAssembly {
     add(layout_doubts(parts_));
     add(parts_.tensors.doubts());
     for (const auto& [key, type] : parts_.plan.file_types) {
-      if (type != "uint16" || !look_like_bfloat16(tensor_of(key))) continue;
+      if ((type != "uint16" && type != "int16") || !look_like_bfloat16(tensor_of(key))) continue;
       parts_.plan.warnings.push_back(translated(
-          "{1} has the type uint16 and looks like the bits of bfloat16 numbers: write the numbers "
+          "{1} has the type {2} and looks like the bits of bfloat16 numbers: write the numbers "
           "with tensor.float().numpy(), or the tensor as bfloat16 into .safetensors or .pt",
-          key));
+          key, type));
     }
   }
 

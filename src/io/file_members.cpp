@@ -202,6 +202,11 @@ namespace {
 std::string help_for_reason(std::string_view reason) {
   if (reason.find("omplex") != reason.npos)
     return translated("save tensor.real and tensor.imag as tensors of their own");
+  if (reason.ends_with("V2\")")) {
+    return translated(
+        "if they are bfloat16 numbers, save them as float32: "
+        "array.view(ml_dtypes.bfloat16).astype(numpy.float32)");
+  }
   if (reason.find("DynamicCache") == reason.npos && reason.find("DynamicLayer") == reason.npos)
     return "";
   return translated(

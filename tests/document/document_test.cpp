@@ -1,5 +1,6 @@
 #include "document/document.hpp"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,19 @@ TEST_CASE("a file of tensors by the names of keys is a document") {
       "  help:  save it with the names query, key and value, as numpy.savez(\"qkv.npz\", query=q, "
       "key=k, value=v) does, or name its tensors in a document: \"query\": {\"file\": …, \"name\": "
       "…}; attn-cli plot, show and view draw maps that exist\n";
-  CHECK(problems_of_tensors({"q", "k", "v"}) ==
+  CHECK(problems_of_tensors({"q", "out", "v"}) ==
         "this file of tensors is not a document: it has no tensor \"query\"\n" + cure);
+  for (const auto& [query, key, value] : {std::array<std::string, 3>{"q", "k", "v"},
+                                          {"q_proj", "k_proj", "v_proj"},
+                                          {"query_states", "key_states", "value_states"}}) {
+    CHECK(problems_of_tensors({value, query, "scale", key}) ==
+          "this file of tensors is not a document: it has no tensor \"query\"\n"
+          "  where: qkv.npz\n"
+          "  help:  name its tensors in a document: {\"attention\": \"scaled_dot_product\", "
+          "\"query\": {\"file\": \"qkv.npz\", \"name\": \"" +
+              query + "\"}, \"key\": {\"file\": \"qkv.npz\", \"name\": \"" + key +
+              "\"}, \"value\": {\"file\": \"qkv.npz\", \"name\": \"" + value + "\"}}\n");
+  }
   CHECK(problems_of_tensors({"query", "key"}) ==
         "this file of tensors is not a document: it has no tensor \"value\"\n" + cure);
   CHECK(problems_of_tensors({"query", "key", "value", "mask"}) ==

@@ -317,3 +317,20 @@ TEST_CASE(
                  "[2,4,1,8] in the place of the layout"});
   CHECK(checked(of(R"(, "reshape": [2,4,1,8])")).empty());
 }
+
+TEST_CASE("whole numbers of 16 bits that are those of bfloat16 numbers are told") {
+  using namespace std::string_literals;
+  const TemporaryFolder folder;
+  for (const std::string type : {"int16", "uint16"}) {
+    // 1, -2, 0.5 and 3, the lower byte first.
+    const std::string header =
+        "{'descr': '<"s + type[0] + "2', 'fortran_order': False, 'shape': " + "(2, 2)}" + "\n";
+    const auto size = static_cast<char>(header.size());
+    folder.write("q.npy",
+                 "\x93NUMPY\x01\0"s + size + '\0' + header + "\x80\x3f\0\xc0\0\x3f\x40\x40"s);
+    CHECK(warned(R"("attention": "sdpa", "query": {"file": "q.npy"})", folder.path()) ==
+          Warnings{"query has the type " + type +
+                   " and looks like the bits of bfloat16 numbers: write the numbers with "
+                   "tensor.float().numpy(), or the tensor as bfloat16 into .safetensors or .pt"});
+  }
+}

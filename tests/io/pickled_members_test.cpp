@@ -100,6 +100,10 @@ TEST_CASE("a cache of transformers says how its keys and values are saved") {
         "save keys and values as tensors: torch.save([(layer.keys, layer.values) for layer in "
         "cache.layers], file)");
   CHECK(attn::not_a_tensor(cache[0]).help() == attn::no_tensors(cache).help());
+  const std::vector<attn::OtherMember> bfloat16{{"q", "structures (dtype \"|V2\")"}};
+  CHECK(attn::no_tensors(bfloat16).help() ==
+        "if they are bfloat16 numbers, save them as float32: "
+        "array.view(ml_dtypes.bfloat16).astype(numpy.float32)");
 }
 
 TEST_CASE("a file of attentions that were not computed says how they are") {
