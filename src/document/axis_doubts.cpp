@@ -48,7 +48,7 @@ std::vector<std::string> shared_query_doubts(const DocumentParts& parts) {
     return {};
   return {translated(
       "query is read as {1} by its \"layout\", {2} tokens of one sample, which the {2} samples of "
-      "the key share: if each has a token of its own, write {3} in the place of the layout",
+      "the key share: if each has a token of its own, write {3} instead of the layout",
       text(shape), samples, view_of_one_token({samples, shape[1], shape[3]}))};
 }
 

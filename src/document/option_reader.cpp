@@ -389,10 +389,16 @@ LinearRule read_linear_rule(const JsonValue& value, const std::string& place, DT
 
 Window read_window(const JsonValue& value, const std::string& place) {
   if (value.is(JsonValue::Type::number) || value.is(JsonValue::Type::array)) {
-    throw input_error(translated("expected an object, found {1}", translated(type_text(value))),
-                      place,
-                      translated("write {\"left\": …, \"right\": …}, the keys seen before and "
-                                 "after a query; -1 is all of them"));
+    const bool sides = value.is(JsonValue::Type::array) && value.size() == 2 &&
+                       value.element(0).is(JsonValue::Type::number) &&
+                       value.element(1).is(JsonValue::Type::number);
+    throw input_error(
+        translated("expected an object, found {1}", translated(type_text(value))), place,
+        sides ? translated("write {1}",
+                           "{\"left\": " + number_text(value.element(0).number()) +
+                               ", \"right\": " + number_text(value.element(1).number()) + "}")
+              : translated("write {\"left\": …, \"right\": …}, the keys seen before and "
+                           "after a query; -1 is all of them"));
   }
   const auto sides = read_object<WindowSides>(window_fields, value, place, After::problem_ends);
   return {sides.left.keys, sides.right.keys};

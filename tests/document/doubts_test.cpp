@@ -314,7 +314,7 @@ TEST_CASE(
   CHECK(checked(of(R"(, "layout": "LHD")")) ==
         Warnings{"query is read as [1,4,2,8] by its \"layout\", 2 tokens of one sample, which the "
                  "2 samples of the key share: if each has a token of its own, write \"reshape\": "
-                 "[2,4,1,8] in the place of the layout"});
+                 "[2,4,1,8] instead of the layout"});
   CHECK(checked(of(R"(, "reshape": [2,4,1,8])")).empty());
 }
 

@@ -416,6 +416,7 @@ TEST_CASE("help for usual mistakes") {
   CHECK(help_for(start + R"("mask":{"window":2}})") ==
         "write {\"left\": …, \"right\": …}, the keys seen before and after a query; -1 is all of "
         "them");
+  CHECK(help_for(start + R"("mask":{"window":[3,-1]}})") == R"(write {"left": 3, "right": -1})");
   CHECK(help_for(start + R"("valid_lens":3})") ==
         "give one number per sample, such as [3], or one per query");
   CHECK(help_for(start + R"("labels":"a b"})") ==
