@@ -26,8 +26,8 @@ struct GivenToBench {
 void set_shape(const std::string& text, BenchRequest& request) {
   const std::vector<std::string> sizes = listed("--shape", text);
   if (sizes.size() != 5) {
-    throw Error(
-        ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--shape"), "--shape",
+    throw invalid_value(
+        "--shape", text,
         translated("give five sizes B,H,Lq,Lk,D: samples, heads, queries, keys, width of a head"));
   }
   request.batch = whole_number("--shape", sizes[0], 1);
@@ -44,8 +44,8 @@ Window window_of(const std::string& text) {
     reach = {integer("--window", sides[0]), integer("--window", sides[1])};
   }
   if (sides.size() != 2 || reach[0] < -1 || reach[1] < -1) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--window"),
-                "--window", translated("give the keys to each side as L,R; -1 = unbounded"));
+    throw invalid_value("--window", text,
+                        translated("give the keys to each side as L,R; -1 = unbounded"));
   }
   Window window;
   if (reach[0] >= 0) window.left = static_cast<std::size_t>(reach[0]);

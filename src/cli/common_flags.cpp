@@ -36,10 +36,7 @@ void add_common(Flags& flags, Common& common, const std::string& threads) {
       "--cpu", "TARGET",
       translated("Instruction set to compute with: see attn-cli list (default: the best)"),
       [](const std::string& text) {
-        if (is_digits(text)) {
-          throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--cpu"),
-                      "--cpu", translated("write {1}", "--threads " + text));
-        }
+        if (is_digits(text)) throw written_otherwise("--cpu", text, "--threads " + text);
         try {
           use_cpu_target(text);
         } catch (const Error& error) {
@@ -148,9 +145,7 @@ Flag& add_kind(Flags& flags, const std::string& help, std::function<void(Kind)> 
           std::string meant;
           for (const std::string& kind : comma_separated(text))
             meant += (meant.empty() ? "--attention " : " --attention ") + kind;
-          throw Error(ErrorKind::usage,
-                      translated("invalid value \"{1}\" for {2}", text, "--attention"),
-                      "--attention", translated("write {1}", meant));
+          throw written_otherwise("--attention", text, meant);
         }
         take(kind_named(text, "--attention"));
       });
@@ -164,11 +159,10 @@ namespace {
 void refuse_file_of_lens(const std::string& text) {
   const std::string ending = std::filesystem::path(text).extension().string();
   if (ending.size() < 2 || !std::isalpha(static_cast<unsigned char>(ending[1]))) return;
-  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--valid-lens"),
-              "--valid-lens",
-              translated("write the numbers, such as --valid-lens 6,4, or \"valid_lens\": "
-                         "{\"file\": \"{1}\"} into the document",
-                         text));
+  throw invalid_value("--valid-lens", text,
+                      translated("write the numbers, such as --valid-lens 6,4, or \"valid_lens\": "
+                                 "{\"file\": \"{1}\"} into the document",
+                                 text));
 }
 
 }  // namespace
@@ -208,15 +202,14 @@ void add_document(Flags& flags, DocumentOptions& options) {
            [&](const std::string& text) {
              const std::size_t sign = text.find('=');
              if (sign == std::string::npos || sign == 0) {
-               throw Error(ErrorKind::usage,
-                           translated("invalid value \"{1}\" for {2}", text, "--table"), "--table",
-                           translated("write NAME=FILE, such as doc=documents.npy"));
+               throw invalid_value("--table", text,
+                                   translated("write NAME=FILE, such as doc=documents.npy"));
              }
              const std::string file = text.substr(sign + 1);
              if (double number = 0; parse_number(file, number) && !is_file(file)) {
-               throw Error(ErrorKind::usage,
-                           translated("invalid value \"{1}\" for {2}", text, "--table"), "--table",
-                           translated("name a file, or write the number into the expression"));
+               throw invalid_value(
+                   "--table", text,
+                   translated("name a file, or write the number into the expression"));
              }
              options.tables.emplace_back(text.substr(0, sign), file);
            })
@@ -377,9 +370,8 @@ void check_files(const std::string& text, std::span<const std::string> names,
       meant += (meant.empty() ? "" : ",") + stem;
     }
     if (!found || others) continue;
-    throw Error(
-        ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--plots"), "--plots",
-        translated("write {1}", "--plots " + meant + " --format" + ' ' + std::string(format.name)));
+    throw written_otherwise("--plots", text,
+                            "--plots " + meant + " --format" + ' ' + std::string(format.name));
   }
 }
 
@@ -506,10 +498,7 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
           foreign = foreign || !ours.empty();
           own_names += (own_names.empty() ? "" : ",") + (ours.empty() ? name : ours);
         }
-        if (foreign) {
-          throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--only"),
-                      "--only", translated("write {1}", "--only " + own_names));
-        }
+        if (foreign) throw written_otherwise("--only", text, "--only " + own_names);
       });
   flags.begin_group(FlagGroup::pictures);
   add_plots(flags, options, page);
@@ -535,9 +524,8 @@ void add_results(Flags& flags, RunOptions& options, bool* page) {
 Shard shard_of(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--shard"),
-                "--shard",
-                translated("give the part, from 0, and the number of parts, such as 0/4"));
+    throw invalid_value("--shard", text,
+                        translated("give the part, from 0, and the number of parts, such as 0/4"));
   }
   return {whole_number("--shard", text.substr(0, slash)),
           whole_number("--shard", text.substr(slash + 1), 1)};

@@ -64,17 +64,13 @@ double tolerance(const std::string& flag, const std::string& text) {
 // --rtol and --atol override them.
 void take_tolerances(const std::string& text, CompareRequest& request) {
   refuse_name("--tolerances", text);
-  if (double number = 0; parse_number(text, number)) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--tolerances"),
-                "--tolerances", translated("write {1}", "--rtol " + text + " --atol " + text));
-  }
+  if (double number = 0; parse_number(text, number))
+    throw written_otherwise("--tolerances", text, "--rtol " + text + " --atol " + text);
   // Tensor cores round float32 to as many digits as float16 has.
   constexpr std::pair<std::string_view, std::string_view> others[]{
       {"exact", "--rtol 0 --atol 0"}, {"none", "--rtol 0 --atol 0"}, {"tf32", "--tolerances f16"}};
   for (const auto& [name, meant] : others) {
-    if (text != name) continue;
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--tolerances"),
-                "--tolerances", translated("write {1}", std::string(meant)));
+    if (text == name) throw written_otherwise("--tolerances", text, std::string(meant));
   }
   const Tolerances row = chosen("--tolerances", text, tolerances_of_types()).value;
   if (!request.rtol) request.rtol = row.rtol;

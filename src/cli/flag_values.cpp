@@ -122,10 +122,8 @@ std::string meant_pairs(const std::string& text) {
 // Throws Error(usage) for names of heads that are written as elsewhere.
 void check_heads(const Flag& flag, const std::string& text) {
   if (!flag.value.starts_with("LAYER.HEAD") && flag.value != "PLACE") return;
-  if (const std::string pairs = meant_pairs(text); !pairs.empty()) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag.name),
-                flag.name, translated("write {1}", flag.name + " " + pairs));
-  }
+  if (const std::string pairs = meant_pairs(text); !pairs.empty())
+    throw written_otherwise(flag.name, text, flag.name + " " + pairs);
   const std::size_t hyphen = std::min(text.find('-'), text.size());
   const std::string first = text.substr(0, hyphen),
                     last = text.substr(std::min(hyphen + 1, text.size()));
@@ -136,10 +134,9 @@ void check_heads(const Flag& flag, const std::string& text) {
     std::string layers;
     for (std::size_t layer = from; layer <= to; ++layer)
       layers += (layers.empty() ? "" : ",") + std::to_string(layer);
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag.name),
-                flag.name,
-                translated("write {1} for a head, {2} for all heads of these layers",
-                           first + "." + last, layers));
+    throw invalid_value(flag.name, text,
+                        translated("write {1} for a head, {2} for all heads of these layers",
+                                   first + "." + last, layers));
   }
   std::string meant;
   bool elsewhere = false;
@@ -149,8 +146,7 @@ void check_heads(const Flag& flag, const std::string& text) {
     meant += (meant.empty() ? "" : ",") + (head.empty() ? part : head);
   }
   if (!elsewhere) return;
-  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag.name),
-              flag.name, translated("write {1}", flag.name + " " + meant));
+  throw written_otherwise(flag.name, text, flag.name + " " + meant);
 }
 
 // Whether a command line has all that the command reads without the word at `at`.

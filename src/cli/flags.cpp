@@ -12,14 +12,22 @@
 
 namespace attn::cli {
 
+Error invalid_value(const std::string& flag, const std::string& text, const std::string& help) {
+  return {ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag, help};
+}
+
 Error wrong_value(const std::string& flag, const std::string& text, const std::string& expected) {
-  return {ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-          translated("give {1}", expected)};
+  return invalid_value(flag, text, translated("give {1}", expected));
+}
+
+Error written_otherwise(const std::string& flag, const std::string& text,
+                        const std::string& meant) {
+  return invalid_value(flag, text, translated("write {1}", meant));
 }
 
 Error unset(const std::string& flag, const std::string& text) {
-  return {ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-          translated("give a value: a variable of the shell may be unset")};
+  return invalid_value(flag, text,
+                       translated("give a value: a variable of the shell may be unset"));
 }
 
 Error below_zero(const std::string& flag, std::int64_t number) {
@@ -114,10 +122,8 @@ std::string meant_number(std::string text) {
 double finite_number(const std::string& flag, const std::string& text) {
   double number = 0;
   if (parse_number(text, number) && std::isfinite(number)) return number;
-  if (const std::string meant = meant_number(text); !meant.empty()) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-                translated("write {1}", flag + " " + meant));
-  }
+  if (const std::string meant = meant_number(text); !meant.empty())
+    throw written_otherwise(flag, text, flag + " " + meant);
   if (flag == "--scale" && text.find_first_of("0123456789") == std::string::npos) {
     throw wrong_value(flag, text, translated("a number such as 0.125, or leave it out for 1/√d_k"));
   }
@@ -181,10 +187,8 @@ std::string meant_range(const std::string& text) {
 }  // namespace
 
 std::vector<std::string> listed(const std::string& flag, const std::string& text) {
-  if (const std::string range = meant_range(text); !range.empty()) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-                translated("write {1}", flag + " " + range));
-  }
+  if (const std::string range = meant_range(text); !range.empty())
+    throw written_otherwise(flag, text, flag + " " + range);
   std::string meant;
   bool between = false;
   const bool sizes =
@@ -203,8 +207,7 @@ std::vector<std::string> listed(const std::string& flag, const std::string& text
     meant += text[i];
   }
   if (meant == text || meant.empty()) return comma_separated(text);
-  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-              translated("write {1}", flag + " " + meant));
+  throw written_otherwise(flag, text, flag + " " + meant);
 }
 
 std::vector<std::string> quoted_list(const std::string& flag, const std::string& text) {
@@ -227,10 +230,8 @@ std::vector<std::string> quoted_list(const std::string& flag, const std::string&
 }
 
 PositionRange position_range(const std::string& flag, const std::string& text, bool single) {
-  if (const std::string meant = layer_and_head(text); flag == "--layers" && !meant.empty()) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-                translated("write {1}", meant));
-  }
+  if (const std::string meant = layer_and_head(text); flag == "--layers" && !meant.empty())
+    throw written_otherwise(flag, text, meant);
   const std::size_t colon = text.find(':');
   PositionRange range;
   const auto read = [&](const std::string& end, std::optional<std::int64_t>& position) {
@@ -244,8 +245,7 @@ PositionRange position_range(const std::string& flag, const std::string& text, b
   }
   if (std::int64_t position = 0;
       !single && parse_number(text, position) && position >= 0 && position < INT64_MAX) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-                translated("write {1}", flag + " " + text + ":" + std::to_string(position + 1)));
+    throw written_otherwise(flag, text, flag + " " + text + ":" + std::to_string(position + 1));
   }
   if (colon == std::string::npos || !read(text.substr(0, colon), range.first) ||
       !read(text.substr(colon + 1), range.end)) {
@@ -253,9 +253,10 @@ PositionRange position_range(const std::string& flag, const std::string& text, b
     std::size_t last = 0;
     if (single && dash != text.npos && is_digits(text.substr(0, dash)) &&
         parse_number(text.substr(dash + 1), last)) {
-      throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-                  translated("write {1}: a range leaves out its end",
-                             flag + " " + text.substr(0, dash) + ":" + std::to_string(last + 1)));
+      throw invalid_value(
+          flag, text,
+          translated("write {1}: a range leaves out its end",
+                     flag + " " + text.substr(0, dash) + ":" + std::to_string(last + 1)));
     }
     throw wrong_value(
         flag, text,
@@ -326,10 +327,8 @@ std::size_t choice(const std::string& flag, const std::string& text,
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == text) return i;
   }
-  if (const std::string meant = meant_choice(flag, text, names); !meant.empty()) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-                meant);
-  }
+  if (const std::string meant = meant_choice(flag, text, names); !meant.empty())
+    throw invalid_value(flag, text, meant);
   constexpr std::size_t most_listed = 20, few = 3;
   // One that differs by its digits alone is another thing: "float8" is no "float32".
   const auto letters = [](std::string_view name) {
@@ -340,8 +339,8 @@ std::size_t choice(const std::string& flag, const std::string& text,
   const bool other = std::ranges::any_of(
       names, [&](std::string_view name) { return letters(name) == letters(text); });
   const std::string near = suggestion(other ? std::string_view() : text, names);
-  throw Error(
-      ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
+  throw invalid_value(
+      flag, text,
       names.size() > most_listed && near == suggestion("", names)
           ? translated("attn-cli list shows the names, such as {1}", alternatives(names.first(few)))
           : near);

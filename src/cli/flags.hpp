@@ -40,8 +40,12 @@ PositionRange position_range(const std::string& flag, const std::string& text, b
 std::size_t choice(const std::string& flag, const std::string& text,
                    std::span<const std::string_view> names);
 
-/// The error of a text that the flag does not take, with the help "give …".
+/// The error of a text that the flag does not take.
+Error invalid_value(const std::string& flag, const std::string& text, const std::string& help);
+/// The same with the help "give …", what the flag takes.
 Error wrong_value(const std::string& flag, const std::string& text, const std::string& expected);
+/// The same with the help "write …", what the text means.
+Error written_otherwise(const std::string& flag, const std::string& text, const std::string& meant);
 
 /// The error of a value that a variable of the shell has left empty.
 Error unset(const std::string& flag, const std::string& text);

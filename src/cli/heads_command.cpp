@@ -160,8 +160,7 @@ void refuse_other_names(const std::string& flag, const std::string& text,
     meant += (meant.empty() ? "" : ",") + own;
   }
   if (others < 2) return;
-  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-              translated("write {1}", flag + " " + meant));
+  throw written_otherwise(flag, text, flag + " " + meant);
 }
 
 template <class Table>

@@ -43,8 +43,7 @@ void take_shown(const std::string& flag, const std::string& text, const ShownTar
       numbers.push_back(position_range(flag, part, true));
     } else if (const std::string meant = layer_and_head(part);
                flag.starts_with("--head") && !meant.empty()) {
-      throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-                  translated("write {1}", meant));
+      throw written_otherwise(flag, text, meant);
     } else {
       const std::string near = suggestion(part, names_of(shown_words));
       const bool far = near == suggestion("", names_of(shown_words));
@@ -71,9 +70,7 @@ void take_layers(const std::string& text, MapSelection& selection) {
     if (word != layer_words.end()) {
       selection.layers_together = word->value;
     } else if (part == "last" || part == "first") {
-      throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--layers"),
-                  "--layers",
-                  translated("write {1}", part == "last" ? "--layers -1" : "--layers 0"));
+      throw written_otherwise("--layers", text, part == "last" ? "--layers -1" : "--layers 0");
     } else {
       ranges.push_back(position_range("--layers", part, true));
     }
@@ -219,10 +216,8 @@ void let_heads_choose(Flags& flags) {
       choose(text);
     } catch (const Error& error) {
       if (error.where() != "--head") throw;
-      if (const std::string meant = layer_and_head(text); !meant.empty()) {
-        throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--heads"),
-                    "--heads", translated("write {1}", meant));
-      }
+      if (const std::string meant = layer_and_head(text); !meant.empty())
+        throw written_otherwise("--heads", text, meant);
       throw wrong_value("--heads", text,
                         translated("the number of heads to split by, or heads of existing maps as "
                                    "--head takes them"));

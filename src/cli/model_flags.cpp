@@ -35,10 +35,8 @@ std::string heads_of_range(const std::string& text) {
 // The text, if it ends as the name of a head, a layer or a feed-forward does.
 const std::string& part_that_is_off(const std::string& text) {
   const std::string last = text.substr(text.rfind('.') + 1);  // npos + 1 = 0
-  if (const std::string heads = heads_of_range(text); !heads.empty()) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--heads-off"),
-                "--heads-off", translated("write {1}", "--heads-off " + heads));
-  }
+  if (const std::string heads = heads_of_range(text); !heads.empty())
+    throw written_otherwise("--heads-off", text, "--heads-off " + heads);
   if (last != "feed_forward" && last != "attention" && !is_digits(last)) {
     throw wrong_value("--heads-off", text,
                       translated("a head such as 5.1 or encoder.5.1, a layer or 5.feed_forward"));
@@ -114,8 +112,7 @@ void refuse_files_together(const std::string& flag, const std::string& text) {
     if (!std::filesystem::exists(file, none)) return;
     each += (each.empty() ? "" : " ") + flag + " " + file;
   }
-  throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, flag), flag,
-              translated("write {1}", each));
+  throw written_otherwise(flag, text, each);
 }
 
 }  // namespace
@@ -175,11 +172,8 @@ void add_changes(Flags& flags, DocumentOptions& options) {
                       "over all tokens of the texts, or at each position: mean_by_position "
                       "(default zero)"),
            [&options](const std::string& text) {
-             if (!layer_and_head(text).empty()) {
-               throw Error(ErrorKind::usage,
-                           translated("invalid value \"{1}\" for {2}", text, "--ablate"),
-                           "--ablate", translated("write {1}", "--heads-off " + text));
-             }
+             if (!layer_and_head(text).empty())
+               throw written_otherwise("--ablate", text, "--heads-off " + text);
              options.ablate = text;
            })
       .words = {"zero", "mean", "mean_by_position"};
@@ -282,11 +276,10 @@ void add_model_results(Flags& flags, DocumentOptions& options) {
               options.layers.reset();
               if (text == "all") return;
               if (text == "mean" || text == "max") {
-                throw Error(ErrorKind::usage,
-                            translated("invalid value \"{1}\" for {2}", text, "--layers"),
-                            "--layers",
-                            translated("layers are joined where existing maps are drawn: write {1}",
-                                       "attn-cli plot heatmap RESULT --layers " + text));
+                throw invalid_value(
+                    "--layers", text,
+                    translated("layers are joined where existing maps are drawn: write {1}",
+                               "attn-cli plot heatmap RESULT --layers " + text));
               }
               options.layers.emplace();
               for (const std::string& part : listed("--layers", text)) {

@@ -126,29 +126,21 @@ std::string with_lines(const std::string& text) {
 }
 
 std::pair<double, double> figure_size(const std::string& text) {
-  if (text == "1920x1080" || text == "1920x1080px" || text == "1920pxx1080px") {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--figsize"),
-                "--figsize", translated("write {1}", "--preset slide"));
-  }
+  if (text == "1920x1080" || text == "1920x1080px" || text == "1920pxx1080px" || text == "16:9")
+    throw written_otherwise("--figsize", text, "--preset slide");
   if (is_of_pixels(text)) {
     throw wrong_value(
         "--figsize", text,
         translated("inches, or lengths in cm or mm; --figsize 8x6 --dpi 100 has at most 800 "
                    "× 600 pixels"));
   }
-  if (text == "16:9") {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--figsize"),
-                "--figsize", translated("write {1}", "--preset slide"));
-  }
   // The x between the lengths: that of "px" is none.
   const std::size_t by = text.find('x');
   const auto width = inches(text.substr(0, by));
   // A column of 89 mm, not a picture of 2.26 m.
   constexpr double widest = 60;
-  if (double plain = 0; parse_number(text, plain) && plain > widest) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--figsize"),
-                "--figsize", translated("write {1}", "--figsize " + text + "mm"));
-  }
+  if (double plain = 0; parse_number(text, plain) && plain > widest)
+    throw written_otherwise("--figsize", text, "--figsize " + text + "mm");
   if (width && by == std::string::npos) return {*width, 0};
   const auto height = by == std::string::npos ? std::nullopt : inches(text.substr(by + 1));
   if (!width || !height) {
@@ -158,10 +150,8 @@ std::pair<double, double> figure_size(const std::string& text) {
     const std::string meant =
         text.substr(0, end) + "x" +
         text.substr(start, text.find_first_not_of("0123456789.", start) - start);
-    if (end > 0 && start < text.size() && meant != text) {
-      throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--figsize"),
-                  "--figsize", translated("write {1}", "--figsize " + meant));
-    }
+    if (end > 0 && start < text.size() && meant != text)
+      throw written_otherwise("--figsize", text, "--figsize " + meant);
     throw wrong_value(
         "--figsize", text,
         translated("width and height in inches, such as 8x6, or with units: 16cmx12cm; or a width "
@@ -198,10 +188,8 @@ ColorRange color_range(const std::string& text) {
 
 ColorNorm color_norm(const std::string& text) {
   constexpr std::string_view power = "power:";
-  if (text.starts_with("power=")) {
-    throw Error(ErrorKind::usage, translated("invalid value \"{1}\" for {2}", text, "--norm"),
-                "--norm", translated("write {1}", "--norm power:" + text.substr(power.size())));
-  }
+  if (text.starts_with("power="))
+    throw written_otherwise("--norm", text, "--norm power:" + text.substr(power.size()));
   if (!text.starts_with(power)) return {chosen("--norm", text, norms).value};
   ColorNorm norm{ColorNorm::Kind::power};
   if (!parse_number(text.substr(power.size()), norm.gamma) || !std::isfinite(norm.gamma) ||

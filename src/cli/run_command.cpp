@@ -110,11 +110,9 @@ int report(RunOutcome& outcome, const GivenToRun& given, bool answering,
 // Refuses an object, which names a file as documents do.
 void refuse_object(const std::optional<std::filesystem::path>& gradient) {
   if (!gradient || !gradient->string().starts_with('{')) return;
-  throw Error(ErrorKind::usage,
-              translated("invalid value \"{1}\" for {2}", gradient->string(), "--gradient"),
-              "--gradient",
-              translated("write {1} into the document",
-                         R"("gradient": {"output": )" + gradient->string() + "}"));
+  throw invalid_value("--gradient", gradient->string(),
+                      translated("write {1} into the document",
+                                 R"("gradient": {"output": )" + gradient->string() + "}"));
 }
 
 int compute(const GivenToRun& given) {
