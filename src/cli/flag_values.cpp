@@ -124,19 +124,12 @@ void check_heads(const Flag& flag, const std::string& text) {
   if (!flag.value.starts_with("LAYER.HEAD") && flag.value != "PLACE") return;
   if (const std::string pairs = meant_pairs(text); !pairs.empty())
     throw written_otherwise(flag.name, text, flag.name + " " + pairs);
-  const std::size_t hyphen = std::min(text.find('-'), text.size());
-  const std::string first = text.substr(0, hyphen),
-                    last = text.substr(std::min(hyphen + 1, text.size()));
-  std::size_t from = 0, to = 0;
-  constexpr std::size_t most = 200;
-  if (flag.name == "--heads-off" && is_digits(first) && is_digits(last) &&
-      parse_number(first, from) && parse_number(last, to) && from < to && to - from < most) {
-    std::string layers;
-    for (std::size_t layer = from; layer <= to; ++layer)
-      layers += (layers.empty() ? "" : ",") + std::to_string(layer);
-    throw invalid_value(flag.name, text,
-                        translated("write {1} for a head, {2} for all heads of these layers",
-                                   first + "." + last, layers));
+  const std::string layers = flag.name == "--heads-off" ? numbers_of_range(text) : "";
+  if (std::string head = text; !layers.empty()) {
+    head[head.find_first_of("-:")] = '.';
+    throw invalid_value(
+        flag.name, text,
+        translated("write {1} for a head, {2} for all heads of these layers", head, layers));
   }
   std::string meant;
   bool elsewhere = false;

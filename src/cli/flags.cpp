@@ -170,6 +170,19 @@ std::vector<std::string> comma_separated(const std::string& text) {
   return parts;
 }
 
+std::string numbers_of_range(const std::string& text, const std::string& before) {
+  constexpr std::size_t most = 200;
+  const std::size_t between = std::min(text.find_first_of("-:"), text.size());
+  std::size_t from = 0, to = 0;
+  if (between == text.size() || !parse_number(text.substr(0, between), from) ||
+      !parse_number(text.substr(between + 1), to) || from > to || to - from > most)
+    return "";
+  std::string numbers;
+  for (std::size_t number = from; number <= to; ++number)
+    numbers += (numbers.empty() ? "" : ",") + before + std::to_string(number);
+  return numbers;
+}
+
 namespace {
 
 // "0:2" of "range(2)", "1:3" of "range(1, 3)"; empty for other texts.

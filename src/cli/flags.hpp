@@ -58,6 +58,9 @@ std::vector<std::string> comma_separated(const std::string& text);
 /// The parts between commas of a list of numbers or names. Throws Error(usage) with the list as it
 /// is meant for one with other separators or without a part.
 std::vector<std::string> listed(const std::string& flag, const std::string& text);
+/// The numbers of a range, "0,1,2" of "0-2" or "0:2", each after `before`; empty for other texts
+/// and for very many numbers.
+std::string numbers_of_range(const std::string& text, const std::string& before = "");
 bool is_digits(const std::string& text);
 
 /// The position of a flag's value: a number, or that of a name as reports have it, `" the" (12)`.

@@ -13,30 +13,12 @@
 namespace attn::cli {
 namespace {
 
-// "1.0,1.1,1.2" of a range of heads, "1.0-2" or "1.0:2"; empty for other texts.
-std::string heads_of_range(const std::string& text) {
-  const std::size_t between = std::min(text.find_first_of("-:"), text.size());
-  const std::size_t point = text.rfind('.', between);
-  const std::string last = text.substr(std::min(between + 1, text.size()));
-  if (point == text.npos || !is_digits(last) ||
-      !is_digits(text.substr(point + 1, between - point - 1)))
-    return "";
-  std::size_t from = 0, to = 0;
-  constexpr std::size_t most = 200;
-  if (!parse_number(text.substr(point + 1, between - point - 1), from) || !parse_number(last, to) ||
-      from > to || to - from > most)
-    return "";
-  std::string heads;
-  for (std::size_t head = from; head <= to; ++head)
-    heads += (heads.empty() ? "" : ",") + text.substr(0, point + 1) + std::to_string(head);
-  return heads;
-}
-
 // The text, if it ends as the name of a head, a layer or a feed-forward does.
 const std::string& part_that_is_off(const std::string& text) {
   const std::string last = text.substr(text.rfind('.') + 1);  // npos + 1 = 0
-  if (const std::string heads = heads_of_range(text); !heads.empty())
-    throw written_otherwise("--heads-off", text, "--heads-off " + heads);
+  const std::size_t number = text.rfind('.', text.find_first_of("-:")) + 1;  // of a head
+  const std::string heads = numbers_of_range(text.substr(number), text.substr(0, number));
+  if (!heads.empty()) throw written_otherwise("--heads-off", text, "--heads-off " + heads);
   if (last != "feed_forward" && last != "attention" && !is_digits(last)) {
     throw wrong_value("--heads-off", text,
                       translated("a head such as 5.1 or encoder.5.1, a layer or 5.feed_forward"));

@@ -166,6 +166,7 @@ TEST_CASE("ranges and lists of heads, and tokens as vocabularies write them, get
           told("invalid value \"" + value + "\" for " + flag, flag, help));
   };
   wrong("--heads-off", "1-3", "write 1.3 for a head, 1,2,3 for all heads of these layers");
+  wrong("--heads-off", "1:3", "write 1.3 for a head, 1,2,3 for all heads of these layers");
   wrong("--heads-off", "1.0-2", "write --heads-off 1.0,1.1,1.2");
   wrong("--heads-off", "1.0:2", "write --heads-off 1.0,1.1,1.2");
   wrong("--layers", "mean",
