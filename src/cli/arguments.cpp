@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,7 +14,6 @@
 #include "attn/catalogue.hpp"
 #include "attn/error.hpp"
 #include "attn/language.hpp"
-#include "attn/spec.hpp"
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
@@ -39,45 +36,8 @@ bool is_flag(const std::string& word) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   if (!is_flag(word)) {
-    if (!command.empty()) {
-      const bool text = std::ranges::count(names, "--text") > 0;
-      throw Error(ErrorKind::usage, translated("unexpected argument \"{1}\"", word), command,
-                  text ? translated("give a text with {1}", "--text \"" + word + "\"")
-                  : command == "attn-cli list"
-                      ? translated("leave it out: the list is one; fc-list : family names fonts")
-                  : command == "attn-cli schema" && !is_file(word)
-                      ? translated("leave it out: the schema has all kinds; attn-cli example {1} "
-                                   "prints a document of one",
-                                   word)
-                  : command == "attn-cli schema"
-                      ? translated("write {1}", "attn-cli validate " + word)
-                  : command == "attn-cli bench"
-                      ? translated("leave it out: tensors are random, of the sizes of --shape")
-                      : translated("it takes flags only: see {1} --help", command));
-    }
-    constexpr std::pair<std::string_view, const char*> others[]{
-        {"merge", to_translate("write attn-cli batch --merge DIR")},
-        {"download", to_translate("write hf download NAME, and give NAME to --model")},
-        {"pull", to_translate("nothing is downloaded: write hf download NAME or ollama pull NAME")},
-        {"generate", to_translate("write attn-cli run --model M --text TEXT --generate N")},
-        {"masks", to_translate("attn-cli list names what masks are made of")},
-        {"convert", to_translate("write attn-cli run DOCUMENT --tensors npz, or safetensors, npy, "
-                                 "csv")},
-        {"export", to_translate("write attn-cli run DOCUMENT --tensors npz, or safetensors, npy, "
-                                "csv")}};
-    for (const auto& [name, help] : others) {
-      if (word == name)
-        throw Error(ErrorKind::usage, translated("unknown command \"{1}\"", word), "",
-                    translated(help));
-    }
-    names.clear();
-    for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
-    if (std::ranges::count(names_of(plot_kinds()), std::string_view(word)) > 0)
-      throw Error(
-          ErrorKind::usage, translated("unknown command \"{1}\"", word), "",
-          translated("write {1}", "attn-cli plot " + word + " FILE --out " + word + ".png"));
-    throw Error(ErrorKind::usage, translated("unknown command \"{1}\"", word), "",
-                suggestion(word, std::vector<std::string_view>(names.begin(), names.end())));
+    if (command.empty()) throw unknown_command(word, all);
+    throw unexpected_argument(word, command, std::ranges::count(names, "--text") > 0);
   }
   const std::string flag = word.substr(0, word.find('='));
   const std::string place = command.empty() ? "attn-cli" : command;

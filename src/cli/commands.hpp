@@ -89,6 +89,13 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
                    const std::string& command, const std::vector<Command>& all,
                    const std::string& after);
 
+/// The error of a word that stands for no command, with what it means.
+Error unknown_command(const std::string& word, const std::vector<Command>& all);
+
+/// The error of a word after a command that takes none. `takes_text`: whether the command has
+/// --text.
+Error unexpected_argument(const std::string& word, const std::string& command, bool takes_text);
+
 /// The error of the parser's library in the language that is spoken.
 std::string in_words_of_ours(std::string_view text);
 

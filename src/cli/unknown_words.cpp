@@ -4,10 +4,12 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
 #include "attn/language.hpp"
+#include "attn/pictures.hpp"
 #include "attn/plot.hpp"
 
 #include "cli/commands.hpp"
@@ -217,6 +219,46 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
   const std::string alike = flags_of_words(flag, place, all);
   if (!alike.empty()) return translated("nearest flags: {2}; see {1} --help", place, alike);
   return flags_taken(place, all);
+}
+
+Error unexpected_argument(const std::string& word, const std::string& command, bool takes_text) {
+  const auto help = [&] {
+    if (takes_text) return translated("give a text with {1}", "--text \"" + word + "\"");
+    if (command == "attn-cli list")
+      return translated("leave it out: the list is one; fc-list : family names fonts");
+    if (command == "attn-cli schema" && !is_file(word)) {
+      return translated(
+          "leave it out: the schema has all kinds; attn-cli example {1} prints a document of one",
+          word);
+    }
+    if (command == "attn-cli schema") return translated("write {1}", "attn-cli validate " + word);
+    if (command == "attn-cli bench")
+      return translated("leave it out: tensors are random, of the sizes of --shape");
+    return translated("it takes flags only: see {1} --help", command);
+  };
+  return {ErrorKind::usage, translated("unexpected argument \"{1}\"", word), command, help()};
+}
+
+Error unknown_command(const std::string& word, const std::vector<Command>& all) {
+  constexpr std::pair<std::string_view, const char*> others[]{
+      {"merge", to_translate("write attn-cli batch --merge DIR")},
+      {"download", to_translate("write hf download NAME, and give NAME to --model")},
+      {"pull", to_translate("nothing is downloaded: write hf download NAME or ollama pull NAME")},
+      {"generate", to_translate("write attn-cli run --model M --text TEXT --generate N")},
+      {"masks", to_translate("attn-cli list names what masks are made of")},
+      {"convert", to_translate("write attn-cli run DOCUMENT --tensors npz, or safetensors, npy, "
+                               "csv")},
+      {"export", to_translate("write attn-cli run DOCUMENT --tensors npz, or safetensors, npy, "
+                              "csv")}};
+  const auto help = [&] {
+    for (const auto& [name, text] : others) {
+      if (word == name) return translated(text);
+    }
+    if (std::ranges::count(names_of(plot_kinds()), std::string_view(word)) > 0)
+      return translated("write {1}", "attn-cli plot " + word + " FILE --out " + word + ".png");
+    return suggestion(word, names_of(all));
+  };
+  return {ErrorKind::usage, translated("unknown command \"{1}\"", word), "", help()};
 }
 
 }  // namespace attn::cli
