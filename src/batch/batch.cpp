@@ -400,35 +400,6 @@ class Batch : DocumentWork {
   std::mutex guard_;
 };
 
-// The shards of which no summary is in the folder, "1/2, 3/4"; empty if all are there, or if shards
-// of several numbers are.
-std::string missing_shards(const fs::path& folder) {
-  std::error_code none;
-  std::set<std::size_t> there;
-  std::size_t count = 0;
-  for (const fs::path& file : summary_files.in(folder, none)) {
-    const std::string name = file.filename().string();
-    const std::size_t start = summary_files.stem.size() + 1, of = name.find("-of-");
-    if (of == name.npos) continue;
-    Shard shard;
-    const std::size_t end = name.size() - summary_files.extension.size();
-    if (!parse_number(name.substr(start, of - start), shard.index) ||
-        !parse_number(name.substr(of + 4, end - of - 4), shard.count) ||
-        (count != 0 && count != shard.count))
-      return "";
-    count = shard.count;
-    there.insert(shard.index);
-  }
-  constexpr std::size_t most = 10;
-  std::string missing;
-  std::size_t listed = 0;
-  for (std::size_t index = 0; index < count && listed < most; ++index) {
-    if (there.contains(index)) continue;
-    missing += (listed++ == 0 ? "" : ", ") + std::to_string(index) + "/" + std::to_string(count);
-  }
-  return missing;
-}
-
 BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs::path& path) {
   if (summaries.size() == 0) {
     throw Error(ErrorKind::file,
@@ -469,7 +440,7 @@ BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs
   merged.sync();
   merged.commit();
   outcome.counts.items = std::max(outcome.counts.items, summaries.size());
-  if (const std::string missing = missing_shards(folder);
+  if (const std::string missing = summary_files.missing_in(folder);
       outcome.counts.left() > 0 && !missing.empty()) {
     outcome.warnings.push_back(translated(
         "there is no summary of BatchOptions::shard {1}: compute that first, and merge again",

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -18,6 +19,7 @@
 #include "report/facts.hpp"
 #include "support/atomic_file.hpp"
 #include "support/errors.hpp"
+#include "support/number_text.hpp"
 #include "support/output_lock.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -157,6 +159,33 @@ std::vector<fs::path> ShardFiles::in(const fs::path& folder, std::error_code& er
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::string ShardFiles::missing_in(const fs::path& folder) const {
+  std::error_code none;
+  std::set<std::size_t> there;
+  std::size_t count = 0;
+  for (const fs::path& file : in(folder, none)) {
+    const std::string name = file.filename().string();
+    const std::size_t start = stem.size() + 1, of = name.find("-of-");
+    if (of == name.npos) continue;
+    Shard shard;
+    const std::size_t end = name.size() - extension.size();
+    if (!parse_number(name.substr(start, of - start), shard.index) ||
+        !parse_number(name.substr(of + 4, end - of - 4), shard.count) ||
+        (count != 0 && count != shard.count))
+      return "";
+    count = shard.count;
+    there.insert(shard.index);
+  }
+  constexpr std::size_t most = 10;
+  std::string missing;
+  std::size_t listed = 0;
+  for (std::size_t index = 0; index < count && listed < most; ++index) {
+    if (there.contains(index)) continue;
+    missing += (listed++ == 0 ? "" : ", ") + std::to_string(index) + "/" + std::to_string(count);
+  }
+  return missing;
 }
 
 Summaries Summaries::read(const fs::path& folder) {

@@ -44,6 +44,9 @@ struct ShardFiles {
   /// Those that are in the folder, sorted by name.
   std::vector<std::filesystem::path> in(const std::filesystem::path& folder,
                                         std::error_code& error) const;
+  /// The shards of which none is there, "1/2, 3/4"; empty if all are, or if shards of several
+  /// numbers are.
+  std::string missing_in(const std::filesystem::path& folder) const;
 };
 inline constexpr ShardFiles summary_files{"summary", ".jsonl"};
 
