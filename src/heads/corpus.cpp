@@ -424,95 +424,107 @@ class CorpusReading : DocumentWork {
 // Mean maps of more positions would take more than 16 MB a head.
 constexpr std::size_t most_average_positions = 1024;
 
-// A corpus is read as it is.
-void check_of_corpus(const HeadsCorpusOptions& options) {
-  const HeadsOptions& heads = options.heads;
-  const DocumentOptions& document = heads.document;
-  const auto refuse = [](bool given, std::string problem, std::string place) {
-    if (!given) return;
-    throw Error(ErrorKind::usage, std::move(problem), std::move(place),
-                translated("leave it out, or read one text"));
-  };
-  const std::string answers = translated("a corpus is read as it is, without answers"),
-                    texts = translated("the corpus has the texts"),
-                    patches = translated(
-                        "the lines of a corpus have the texts that parts are taken from");
+// The error of a file that is not what a corpus is.
+Error not_a_corpus(const std::string& problem, const std::string& help) {
+  return {ErrorKind::usage, problem, "HeadsCorpusOptions::corpus", help};
+}
+
+// Throws Error(usage) for a corpus that is packed or one array.
+void check_lines(const std::filesystem::path& corpus) {
+  const std::string ending = corpus.extension().string();
+  if (ending == ".gz") {
+    throw not_a_corpus(translated("\"{1}\" is compressed", corpus.string()),
+                       translated("write {1}, and name the file that it makes",
+                                  "gunzip -k " + path_text(corpus.native())));
+  }
   std::error_code none;
-  if (std::filesystem::exists(options.corpus / "config.json", none)) {
-    throw Error(
-        ErrorKind::usage,
-        translated("{1} is the folder of a model, not a corpus",
-                   in_quotes(options.corpus.string())),
-        "HeadsCorpusOptions::corpus",
+  if ((ending != ".json" && ending != ".jsonl") || !std::filesystem::is_regular_file(corpus, none))
+    return;
+  std::array<char, 256> begin{};
+  std::ifstream file(corpus, std::ios::binary);
+  file.read(begin.data(), begin.size());
+  const std::string_view text(begin.data(), static_cast<std::size_t>(file.gcount()));
+  if (const std::string help = lines_of_array(text, corpus); !help.empty())
+    throw not_a_corpus(translated("the corpus is one array, not a text on each line"), help);
+  if (const std::string help = lines_of_spread(text, corpus); !help.empty()) {
+    throw not_a_corpus(translated("the file has a document over several lines, not one on each"),
+                       help);
+  }
+}
+
+// Throws Error(usage) for a corpus that is no file of texts, or of documents where there is no
+// model.
+void check_corpus(const std::filesystem::path& corpus, bool model) {
+  std::error_code none;
+  if (std::filesystem::exists(corpus / "config.json", none)) {
+    throw not_a_corpus(
+        translated("{1} is the folder of a model, not a corpus", in_quotes(corpus.string())),
         translated("give it with DocumentOptions::model, and a file with one text per line"));
   }
-  const std::string ending = options.corpus.extension().string();
-  if (ending == ".gz") {
-    throw Error(ErrorKind::usage, translated("\"{1}\" is compressed", options.corpus.string()),
-                "HeadsCorpusOptions::corpus",
-                translated("write {1}, and name the file that it makes",
-                           "gunzip -k " + path_text(options.corpus.native())));
+  check_lines(corpus);
+  if (model && is_prose(corpus)) {
+    throw not_a_corpus(translated("this is plain text, not an input document"),
+                       call_it_texts(corpus));
   }
-  if ((ending == ".json" || ending == ".jsonl") &&
-      std::filesystem::is_regular_file(options.corpus, none)) {
-    std::array<char, 256> begin{};
-    std::ifstream file(options.corpus, std::ios::binary);
-    file.read(begin.data(), begin.size());
-    const std::string_view text(begin.data(), static_cast<std::size_t>(file.gcount()));
-    const std::string array = lines_of_array(text, options.corpus),
-                      spread = lines_of_spread(text, options.corpus);
-    if (!array.empty() || !spread.empty()) {
-      throw Error(ErrorKind::usage,
-                  spread.empty()
-                      ? translated("the corpus is one array, not a text on each line")
-                      : translated("the file has a document over several lines, not one on each"),
-                  "HeadsCorpusOptions::corpus", array + spread);
-    }
-  }
-  if (document.model && is_prose(options.corpus)) {
-    throw Error(ErrorKind::usage, translated("this is plain text, not an input document"),
-                "HeadsCorpusOptions::corpus", call_it_texts(options.corpus));
-  }
-  const bool table = ending == ".csv" || ending == ".tsv";
-  if (table || (document.model && std::filesystem::is_directory(options.corpus, none))) {
-    const std::string name = in_quotes(options.corpus.string());
-    throw Error(
-        ErrorKind::usage,
+  const std::string ending = corpus.extension().string();
+  const bool table = ending == ".csv" || ending == ".tsv",
+             folder = std::filesystem::is_directory(corpus, none);
+  if (table || (model && folder)) {
+    const std::string name = in_quotes(corpus.string());
+    throw not_a_corpus(
         table ? translated("{1} is a table, not a corpus", name)
               : translated("{1} is a folder, and a corpus is one file", name),
-        "HeadsCorpusOptions::corpus",
         translated(
             "give a .txt file with a text on each line, or a .jsonl with a document on each, "
             "such as {1}",
             R"({"text": "…"})"));
   }
-  if (!document.model && !std::filesystem::is_directory(options.corpus, none) &&
-      ending != ".jsonl" && ending != ".json") {
-    throw Error(ErrorKind::usage, translated("there is no model that reads the texts"),
-                "HeadsCorpusOptions::corpus",
-                translated("name its folder with DocumentOptions::model; without one a corpus is a "
-                           ".jsonl of documents"));
+  if (!model && !folder && ending != ".jsonl" && ending != ".json") {
+    throw not_a_corpus(
+        translated("there is no model that reads the texts"),
+        translated("name its folder with DocumentOptions::model; without one a corpus is a "
+                   ".jsonl of documents"));
   }
+}
+
+// Throws Error(usage) for options that have no meaning for a corpus, which is read as it is.
+void check_of_corpus(const HeadsCorpusOptions& options) {
+  const HeadsOptions& heads = options.heads;
+  const DocumentOptions& document = heads.document;
+  check_corpus(options.corpus, document.model.has_value());
   const auto of_texts = [](HeadAnalysis analysis) {
     return analysis == HeadAnalysis::lens || analysis == HeadAnalysis::loss ||
            analysis == HeadAnalysis::gradients;
   };
-  refuse(!std::ranges::all_of(heads.analyses, of_texts),
-         translated("of a corpus only statistics, a lens, losses and gradients are read"),
-         "HeadsOptions::analyses");
-  refuse(document.generate.has_value(), answers, "DocumentOptions::generate");
-  refuse(document.continued.has_value(), answers, "DocumentOptions::continued");
-  refuse(!document.parts.empty(), answers, "DocumentOptions::parts");
-  refuse(document.parts_between_special_tokens, answers,
-         "DocumentOptions::parts_between_special_tokens");
-  refuse(document.patch.has_value(), patches, "DocumentOptions::patch");
-  refuse(!document.patch_at.empty(), patches, "DocumentOptions::patch_at");
-  refuse(!document.input.empty(), texts, document.input.string());
-  refuse(!document.texts.empty(), texts, "DocumentOptions::texts");
-  refuse(!document.images.empty(), texts, "DocumentOptions::images");
-  refuse(!document.sounds.empty(), texts, "DocumentOptions::sounds");
-  refuse(document.chat, texts, "DocumentOptions::chat");
-  refuse(!document.token_ids.empty(), texts, "DocumentOptions::token_ids");
+  const std::string answers = translated("a corpus is read as it is, without answers"),
+                    texts = translated("the corpus has the texts"),
+                    patches = translated(
+                        "the lines of a corpus have the texts that parts are taken from");
+  struct Refused {
+    bool given;
+    std::string problem, place;
+  };
+  const Refused refused[]{
+      {!std::ranges::all_of(heads.analyses, of_texts),
+       translated("of a corpus only statistics, a lens, losses and gradients are read"),
+       "HeadsOptions::analyses"},
+      {document.generate.has_value(), answers, "DocumentOptions::generate"},
+      {document.continued.has_value(), answers, "DocumentOptions::continued"},
+      {!document.parts.empty(), answers, "DocumentOptions::parts"},
+      {document.parts_between_special_tokens, answers,
+       "DocumentOptions::parts_between_special_tokens"},
+      {document.patch.has_value(), patches, "DocumentOptions::patch"},
+      {!document.patch_at.empty(), patches, "DocumentOptions::patch_at"},
+      {!document.input.empty(), texts, document.input.string()},
+      {!document.texts.empty(), texts, "DocumentOptions::texts"},
+      {!document.images.empty(), texts, "DocumentOptions::images"},
+      {!document.sounds.empty(), texts, "DocumentOptions::sounds"},
+      {document.chat, texts, "DocumentOptions::chat"},
+      {!document.token_ids.empty(), texts, "DocumentOptions::token_ids"}};
+  for (const auto& [given, problem, place] : refused) {
+    if (given)
+      throw Error(ErrorKind::usage, problem, place, translated("leave it out, or read one text"));
+  }
   if (options.average.value_or(0) <= most_average_positions) return;
   throw Error(
       ErrorKind::usage, translated("mean maps of {1} positions are too large", *options.average),
