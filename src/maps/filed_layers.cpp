@@ -203,65 +203,80 @@ class LayerSearch {
     });
   }
 
-  // Adds the tensors of another program whose rows are weights.
-  void find_by_values(ResultReader& file) {
-    std::vector<std::string> found, tensors;
-    std::string cause;  // why the first of them holds no weights
-    if (!file.is_document()) {
-      for (const std::string& name : file.names()) {
-        try {
-          const Tensor tensor = file.numbers(name);
-          tensors.push_back(in_quotes(name) + " " + text(tensor.shape()));
-          if (has_rows_of_weights(tensor)) found.push_back(name);
-          if (const auto why = unlike_weights(tensor, false); cause.empty() && why)
-            cause = translated("; {1}: {2}", in_quotes(name), *why);
-        } catch (const Error&) {
-          continue;  // labels, a title, texts
-        }
+  // What the tensors of a file are that are no weights.
+  struct OtherTensors {
+    std::vector<std::string> named;  // with their shapes
+    std::string cause;               // why the first of them holds no weights
+  };
+
+  // Names of the tensors of another program whose rows are weights.
+  static std::vector<std::string> names_by_values(ResultReader& file, OtherTensors& others) {
+    std::vector<std::string> found;
+    if (file.is_document()) return found;
+    for (const std::string& name : file.names()) {
+      try {
+        const Tensor tensor = file.numbers(name);
+        others.named.push_back(in_quotes(name) + " " + text(tensor.shape()));
+        if (has_rows_of_weights(tensor)) found.push_back(name);
+        if (const auto why = unlike_weights(tensor, false); others.cause.empty() && why)
+          others.cause = translated("; {1}: {2}", in_quotes(name), *why);
+      } catch (const Error&) {
+        continue;  // labels, a title, texts
       }
     }
+    return found;
+  }
+
+  // The error of a file without weights, with what can be done with the tensors that it has.
+  static Error no_weights(ResultReader& file, const OtherTensors& tensors) {
+    if (tensors.named.empty() && !file.others().empty())
+      return no_tensors(file.others()).inside(file.name());
+    if (tensors.named.empty()) {
+      return input_error(
+                 translated("there are no weights to draw"), "",
+                 translated(
+                     "give a result with weights, {\"weights\": …}, or a file with one tensor"))
+          .inside(file.name());
+    }
+    const std::filesystem::path folder = std::filesystem::path(file.name()).parent_path();
+    std::error_code none;
+    if (std::filesystem::exists(folder / "config.json", none)) {
+      return input_error(
+          translated("these are the weights of a model, not maps of attention"), file.name(),
+          translated("compute its maps with attn-cli run: its folder {1} with "
+                     "DocumentOptions::model, and a text with DocumentOptions::texts",
+                     folder.string()));
+    }
+    const std::string problem = translated(
+        "there are no weights to draw among {1}",
+        listed(tensors.named) + tensors.cause +
+            (only_texts(file) ? std::string()
+                              : translated("; not read: {1}", others_text(file.others()))));
+    for (const std::string& name : file.names()) {
+      const bool scores = name.ends_with("attn_scores") || name == "scores" ||
+                          name == "attn_logits" || name == "attention_scores";
+      if (!scores) continue;
+      const std::string document = R"({"attention": "softmax", "scores": {"file": )" +
+                                   in_quotes(file.name()) + R"(, "name": )" + in_quotes(name) +
+                                   "}}";
+      return input_error(
+          problem, file.name(),
+          translated("scores become weights by a softmax: save the weights, which "
+                     "TransformerLens calls hook_pattern, or name a document of one layer, {1}",
+                     document));
+    }
+    return input_error(problem, file.name(),
+                       translated("choose a tensor with MapRequest::name, and say what its axes "
+                                  "are with MapRequest::axes if it is a map"));
+  }
+
+  // Adds the tensors of another program whose rows are weights.
+  void find_by_values(ResultReader& file) {
+    OtherTensors others;
+    const std::vector<std::string> found = names_by_values(file, others);
     if (found.empty()) {
       if (find_edges(file)) return;
-      if (tensors.empty() && !file.others().empty()) {
-        throw no_tensors(file.others()).inside(file.name());
-      }
-      if (tensors.empty()) {
-        throw input_error(
-            translated("there are no weights to draw"), "",
-            translated("give a result with weights, {\"weights\": …}, or a file with one tensor"))
-            .inside(file.name());
-      }
-      const std::string others =
-          cause + (only_texts(file) ? std::string()
-                                    : translated("; not read: {1}", others_text(file.others())));
-      const std::filesystem::path folder = std::filesystem::path(file.name()).parent_path();
-      std::error_code none;
-      if (std::filesystem::exists(folder / "config.json", none)) {
-        throw input_error(
-            translated("these are the weights of a model, not maps of attention"), file.name(),
-            translated("compute its maps with attn-cli run: its folder {1} with "
-                       "DocumentOptions::model, and a text with DocumentOptions::texts",
-                       folder.string()));
-      }
-      for (const std::string& name : file.names()) {
-        const bool scores = name.ends_with("attn_scores") || name == "scores" ||
-                            name == "attn_logits" || name == "attention_scores";
-        if (!scores) continue;
-        const std::string document = R"({"attention": "softmax", "scores": {"file": )" +
-                                     in_quotes(file.name()) + R"(, "name": )" + in_quotes(name) +
-                                     "}}";
-        throw input_error(
-            translated("there are no weights to draw among {1}", listed(tensors) + others),
-            file.name(),
-            translated("scores become weights by a softmax: save the weights, which "
-                       "TransformerLens calls hook_pattern, or name a document of one layer, {1}",
-                       document));
-      }
-      throw input_error(
-          translated("there are no weights to draw among {1}", listed(tensors) + others),
-          file.name(),
-          translated("choose a tensor with MapRequest::name, and say what its axes "
-                     "are with MapRequest::axes if it is a map"));
+      throw no_weights(file, others);
     }
     if (add_steps(file, found, std::nullopt)) {
       const std::string beginning = beginning_of_steps(found_.layers[0].steps[0]);
