@@ -290,25 +290,27 @@ class ModelReader {
     return false;
   }
 
-  void finish(std::optional<std::string> unknown_tokens) {
-    check_texts(model(), request_.folder->weights, request_.texts);
+  // Predictions are made after the last token of a causal model, and at mask tokens of others.
+  void choose_predictions() {
+    if (!has_head(model(), request_.folder->weights) || only_checks_) return;
+    report_.next = model().stacks.back().causal;
     const ModelTexts& texts = request_.texts;
-    report_.family = model().family;
-    // Predictions are made after the last token of a causal model, and at mask tokens of others.
-    if (has_head(model(), request_.folder->weights) && !only_checks_) {
-      report_.next = model().stacks.back().causal;
-      const auto& last = model().encoder_decoder() ? texts.decoder_ids : texts.ids;
-      const std::int64_t mask = request_.folder->tokenizer
-                                    ? request_.folder->tokenizer->special_ids().mask.value_or(-1)
-                                    : -1;
-      for (const Ids& ids : last) {
-        std::vector<std::size_t>& positions = request_.options.wanted.predicted.emplace_back();
-        if (report_.next) positions.push_back(ids.size() - 1);
-        for (std::size_t i = 0; !report_.next && i < ids.size(); ++i) {
-          if (ids[i] == mask) positions.push_back(i);
-        }
+    const auto& last = model().encoder_decoder() ? texts.decoder_ids : texts.ids;
+    const std::int64_t mask = request_.folder->tokenizer
+                                  ? request_.folder->tokenizer->special_ids().mask.value_or(-1)
+                                  : -1;
+    for (const Ids& ids : last) {
+      std::vector<std::size_t>& positions = request_.options.wanted.predicted.emplace_back();
+      if (report_.next) positions.push_back(ids.size() - 1);
+      for (std::size_t i = 0; !report_.next && i < ids.size(); ++i) {
+        if (ids[i] == mask) positions.push_back(i);
       }
     }
+  }
+
+  // Warnings of the folder and of what its texts are.
+  void warn_of_model(std::optional<std::string> unknown_tokens) {
+    const ModelTexts& texts = request_.texts;
     if (request_.folder->no_tokenizer && root_.find("token_ids") != nullptr &&
         request_.folder->no_tokenizer->kind() == ErrorKind::input) {
       plan_.warnings.push_back(
@@ -344,16 +346,11 @@ class ModelReader {
         break;
       }
     }
-    if (only_checks_) {
-      plan_.computation = std::move(request_);
-      plan_.attentions = attentions_of(plan_.computation);
-      return;
-    }
-    if (!model().senses(model().stacks.front())) note_tokens(texts.ids, "token_ids");
-    if (!texts.captions.empty()) note_tokens(texts.captions, "text.token_ids");
-    if (model().encoder_decoder()) note_tokens(texts.decoder_ids, "decoder.token_ids");
-    plan_.computation = request_;
-    plan_.attentions = attentions_of(plan_.computation);
+  }
+
+  // Names the tokens of all attentions.
+  void label_attentions() {
+    const ModelTexts& texts = request_.texts;
     const auto labels = filled(labels_.empty() ? report_.tokens : labels_, texts.ids);
     const auto decoder_labels = filled(
         decoder_labels_.empty() ? report_.decoder_tokens : decoder_labels_, texts.decoder_ids);
@@ -372,6 +369,25 @@ class ModelReader {
       names.assign(texts.ids.size(), picture_tokens(model(), grid_at(grid_, layer)));
       attention.labels.query = names;
     }
+  }
+
+  void finish(std::optional<std::string> unknown_tokens) {
+    check_texts(model(), request_.folder->weights, request_.texts);
+    report_.family = model().family;
+    choose_predictions();
+    warn_of_model(std::move(unknown_tokens));
+    if (only_checks_) {
+      plan_.computation = std::move(request_);
+      plan_.attentions = attentions_of(plan_.computation);
+      return;
+    }
+    const ModelTexts& texts = request_.texts;
+    if (!model().senses(model().stacks.front())) note_tokens(texts.ids, "token_ids");
+    if (!texts.captions.empty()) note_tokens(texts.captions, "text.token_ids");
+    if (model().encoder_decoder()) note_tokens(texts.decoder_ids, "decoder.token_ids");
+    plan_.computation = request_;
+    plan_.attentions = attentions_of(plan_.computation);
+    label_attentions();
     plan_.model = std::move(report_);
   }
 
