@@ -455,44 +455,54 @@ std::string TokenReader::padding_doubt(const JsonValue& root, const std::string&
   return "";
 }
 
-TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
-                              TensorSource& tensors) const {
-  // 1. One of the three ways.
-  const std::string name = key(root, prefix);
+namespace {
+
+// Throws Error(input) where a sequence is given in another way too than by the member `name`.
+void check_one_way(const JsonValue& root, const std::string& prefix, const std::string& name) {
   for (const std::string_view other_way : ways) {
     const std::string other = prefix + std::string(other_way);
     if (other != name && root.find(other))
       throw input_error(translated("a sequence cannot be both \"{1}\" and \"{2}\"", name, other),
                         pointer_to("", other), translated("give one of them"));
   }
-  const JsonValue& value = *root.find(name);
-  const std::string way = name.substr(prefix.size()), where = pointer_to("", name);
+}
 
-  // 2. A bare sequence has no batch axis.
-  const bool is_text = way == "text";
-  bool bare = is_text && value.is(JsonValue::Type::string);
+// Whether the value is one bare sequence, without a batch axis. Throws Error(input) for what holds
+// no sequences.
+bool is_bare(const JsonValue& value, std::string_view way, const std::string& where) {
+  const bool is_text = way == "text", of_tokens = way == "tokens";
+  if (is_text && value.is(JsonValue::Type::string)) return true;
   constexpr std::size_t longest_text = 200;
-  if (way == "tokens" && value.is(JsonValue::Type::string) &&
-      value.string().size() <= longest_text) {
+  if (of_tokens && value.is(JsonValue::Type::string) && value.string().size() <= longest_text) {
     throw input_error(translated("expected {1}, found {2}", translated("sequences of tokens"),
                                  translated(type_text(value))),
                       where, translated("write {1}", list_of_words(value.string())));
   }
-  if (!bare) {
-    expect_filled_array(value, where,
-                        is_text           ? translated("a text or a list of texts")
-                        : way == "tokens" ? translated("sequences of tokens")
-                                          : translated("sequences of token ids"));
-    const auto first_is = [&](JsonValue::Type type) { return value.element(0).is(type); };
-    const NumberBlock* block = value.block();
-    const bool numbers = block != nullptr && !block->has_words();
-    bare = !is_text && !has_rows(value) &&
-           (way == "tokens" ? !numbers && first_is(JsonValue::Type::string)
-                            : numbers || first_is(JsonValue::Type::number));
-    if (!bare) check_sample_count(value.size(), where);
-  }
+  expect_filled_array(value, where,
+                      is_text     ? translated("a text or a list of texts")
+                      : of_tokens ? translated("sequences of tokens")
+                                  : translated("sequences of token ids"));
+  const auto first_is = [&](JsonValue::Type type) { return value.element(0).is(type); };
+  const NumberBlock* block = value.block();
+  const bool numbers = block != nullptr && !block->has_words();
+  const bool bare = !is_text && !has_rows(value) &&
+                    (of_tokens ? !numbers && first_is(JsonValue::Type::string)
+                               : numbers || first_is(JsonValue::Type::number));
+  if (!bare) check_sample_count(value.size(), where);
+  return bare;
+}
 
-  // 3. The batch and its hidden states.
+}  // namespace
+
+TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
+                              TensorSource& tensors) const {
+  const std::string name = key(root, prefix);
+  check_one_way(root, prefix, name);
+  const JsonValue& value = *root.find(name);
+  const std::string way = name.substr(prefix.size()), where = pointer_to("", name);
+  const bool bare = is_bare(value, way, where);
+
+  // The batch and its hidden states.
   TokenBatch batch;
   Tensor states;
   TokenStates result;
@@ -525,7 +535,7 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
     states = with_sinusoidal_positions(states);
   }
 
-  // 4. Recovered tokens and labels.
+  // Recovered tokens and labels.
   result.ids = without_batch(batch.ids, bare);
   result.embedded = without_batch(states, bare);
   result.padding = without_batch(batch.padding, bare);
