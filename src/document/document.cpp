@@ -432,6 +432,27 @@ Error Document::placed(const Error& error) const {
   return error.inside(name_);
 }
 
+namespace {
+
+// An element alone, or a list of several.
+template <class Element>
+JsonValue one_or_list(const std::vector<Element>& elements) {
+  return elements.size() == 1 ? json(elements[0]) : json(elements);
+}
+
+JsonValue object_of_file(const std::string& name) {
+  return json_of(JsonValue::Object({{"file", json(name)}}));
+}
+
+JsonValue ranges_of(const std::vector<TextPart>& parts) {
+  JsonValue::Object ranges;
+  for (const TextPart& part : parts)
+    ranges->push_back({part.name, json(std::vector{part.from, part.to})});
+  return json_of(std::move(ranges));
+}
+
+}  // namespace
+
 std::vector<Setting> settings(
     const DocumentOptions& options,
     const std::function<std::string(const std::filesystem::path&)>& place) {
@@ -471,11 +492,8 @@ std::vector<Setting> settings(
   if (why) set("DocumentOptions::why", json(*why), "why", "head");
   if (why_query) set("DocumentOptions::why_query", json(*why_query), "why", "query");
   if (why_key) set("DocumentOptions::why_key", json(*why_key), "why", "key");
-  const auto set_of_texts = [&](const char* field, const std::vector<std::string>& texts_of) {
-    if (!texts_of.empty()) set(field, texts_of.size() == 1 ? json(texts_of[0]) : json(texts_of));
-  };
-  set_of_texts("DocumentOptions::logit", logit);
-  set_of_texts("DocumentOptions::against_logit", against_logit);
+  if (!logit.empty()) set("DocumentOptions::logit", one_or_list(logit));
+  if (!against_logit.empty()) set("DocumentOptions::against_logit", one_or_list(against_logit));
   for (const auto& [layer, without] : heads_by_layer(heads_off)) {
     set("DocumentOptions::heads_off", without ? json(*without) : json(std::string("all")),
         "heads_off", layer);
@@ -483,28 +501,17 @@ std::vector<Setting> settings(
   if (ablate) set("DocumentOptions::ablate", json(*ablate));
   if (!ablate_over.empty()) set("DocumentOptions::ablate_over", json(ablate_over));
   if (patch) set("DocumentOptions::patch", json(*patch), "patch", "text");
-  if (!patch_at.empty()) {
-    set("DocumentOptions::patch_at", patch_at.size() == 1 ? json(patch_at.front()) : json(patch_at),
-        "patch", "at");
-  }
+  if (!patch_at.empty()) set("DocumentOptions::patch_at", one_or_list(patch_at), "patch", "at");
   if (generate) set("DocumentOptions::generate", json(*generate));
   if (continued) set("DocumentOptions::continued", json(*continued), "continue");
-  if (!parts.empty()) {
-    JsonValue::Object ranges;
-    for (const TextPart& part : parts) {
-      ranges->push_back({part.name, json(std::vector{part.from, part.to})});
-    }
-    set("DocumentOptions::parts", json_of(std::move(ranges)));
-  }
-  if (parts_between_special_tokens) {
+  if (!parts.empty()) set("DocumentOptions::parts", ranges_of(parts));
+  if (parts_between_special_tokens)
     set("DocumentOptions::parts_between_special_tokens", json(std::string("special")), "parts");
-  }
   if (prompt) set("DocumentOptions::prompt", json(*prompt));
   if (truncate) set("DocumentOptions::truncate", json(true));
   if (chat) set("DocumentOptions::chat", json(true));
   if (!token_ids.empty()) set("DocumentOptions::token_ids", json(token_ids));
-  if (attention.size() == 1) set("DocumentOptions::attention", json(attention[0]));
-  if (attention.size() > 1) set("DocumentOptions::attention", json(attention));
+  if (!attention.empty()) set("DocumentOptions::attention", one_or_list(attention));
   if (dtype) set("DocumentOptions::dtype", json(*dtype));
   if (fused_rounding) {
     const Named<bool>& named = document_roundings()[*fused_rounding ? 1 : 0];
@@ -515,16 +522,12 @@ std::vector<Setting> settings(
   if (seed) set("DocumentOptions::seed", json(*seed));
   if (valid_lens) set("DocumentOptions::valid_lens", json(*valid_lens));
   if (pool) set("DocumentOptions::pool", json(*pool));
-  if (gradient) {
-    set("DocumentOptions::gradient", json_of(JsonValue::Object({{"file", json(place(*gradient))}})),
-        "gradient", "output");
-  }
+  if (gradient)
+    set("DocumentOptions::gradient", object_of_file(place(*gradient)), "gradient", "output");
   if (score) set("DocumentOptions::score", json(*score));
   if (weight) set("DocumentOptions::weight", json(*weight));
-  for (const auto& [name, file] : tables) {
-    set("DocumentOptions::tables", json_of(JsonValue::Object({{"file", json(place(file))}})),
-        "tables", name);
-  }
+  for (const auto& [name, file] : tables)
+    set("DocumentOptions::tables", object_of_file(place(file)), "tables", name);
   if (where) set("DocumentOptions::where", json(*where), "mask", "where");
   if (causal) set("DocumentOptions::causal", json(true), "mask", "causal");
   return all;
