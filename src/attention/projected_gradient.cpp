@@ -1,7 +1,6 @@
 #include <cmath>
 #include <numbers>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "attn/error.hpp"

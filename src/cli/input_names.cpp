@@ -2,7 +2,6 @@
 #include <cctype>
 #include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "attn/error.hpp"

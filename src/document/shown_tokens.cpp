@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 

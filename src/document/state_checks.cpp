@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <functional>
 
 #include "document/fields.hpp"
 #include "support/printable.hpp"

@@ -1,12 +1,9 @@
 #include "heads/head_maps.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <span>
-#include <string_view>
 
 #include "attn/error.hpp"
 

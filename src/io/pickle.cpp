@@ -1,6 +1,5 @@
 #include "io/pickle.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <unordered_map>
 

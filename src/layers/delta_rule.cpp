@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <utility>
 
 #include "layers/layer.hpp"
 #include "support/parallel_for.hpp"

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 

@@ -1,5 +1,3 @@
-#include <optional>
-#include <string>
 
 #include "attn/error.hpp"
 

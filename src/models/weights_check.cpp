@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <variant>
 
 #include "attn/error.hpp"

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
