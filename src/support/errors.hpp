@@ -16,6 +16,9 @@ namespace attn {
 /// one edit. Empty if that distance is more than 2 and more than a third of the longer name.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
+/// Whether a word is among those with commas between them.
+bool has_word(std::string_view words, std::string_view wanted) noexcept;
+
 /// True if an error's place is a field of a function's options, such as "MapSelection::keys", and
 /// not a place in a file.
 constexpr bool names_option(std::string_view where) {

@@ -99,6 +99,20 @@ TEST_CASE("a name too long to be a slip is not compared") {
   CHECK(nearest_name(std::string(100000, 'a'), masks) == "");
 }
 
+TEST_CASE("of the names that a name has elsewhere, the first that is there counts") {
+  CHECK(nearest_name("half", std::array<std::string_view, 2>{"f16", "bf16"}) == "f16");
+  CHECK(nearest_name("half", std::array<std::string_view, 2>{"f16", "float16"}) == "float16");
+  CHECK(nearest_name("workers", std::array<std::string_view, 2>{"threads", "jobs"}) == "jobs");
+}
+
+TEST_CASE("a word is among those with commas between as a whole") {
+  CHECK(has_word("fp16,half,f16", "half"));
+  CHECK(has_word("fp16,half,f16", "f16"));
+  CHECK_FALSE(has_word("fp16,half,f16", "f1"));
+  CHECK_FALSE(has_word("fp16,half,f16", "fp16,half"));
+  CHECK_FALSE(has_word("", ""));
+}
+
 TEST_CASE("a suggestion names the nearest name, or else those that there are") {
   CHECK(suggestion("casual", masks) == "did you mean \"causal\"?");
   CHECK(suggestion("temperature", masks) == "known: causal, padding, window, allow");
