@@ -75,31 +75,12 @@ constexpr auto onnx_types = std::to_array<OnnxType>({
     {13, ElementType::uint64, tensor_uint64},
     {16, ElementType::bfloat16, tensor_int32},
 });
-constexpr std::array<std::string_view, 25> type_names{"",
-                                                      "float32",
-                                                      "uint8",
-                                                      "int8",
-                                                      "uint16",
-                                                      "int16",
-                                                      "int32",
-                                                      "int64",
-                                                      "string",
-                                                      "bool",
-                                                      "float16",
-                                                      "float64",
-                                                      "uint32",
-                                                      "uint64",
-                                                      "complex64",
-                                                      "complex128",
-                                                      "bfloat16",
-                                                      "float8e4m3fn",
-                                                      "float8e4m3fnuz",
-                                                      "float8e5m2",
-                                                      "float8e5m2fnuz",
-                                                      "uint4",
-                                                      "int4",
-                                                      "float4e2m1",
-                                                      "float8e8m0"};
+// clang-format off
+constexpr std::array<std::string_view, 25> type_names{
+    "", "float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool",
+    "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16", "float8e4m3fn",
+    "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0"};
+// clang-format on
 
 /// A tensor's message, before its numbers are looked at.
 struct TensorMessage {

@@ -58,65 +58,27 @@ void refuse_other_values(const ConfigurationReader& reader, const JsonValue& onl
   }
 }
 
-constexpr auto done_keys = std::to_array<std::string_view>({"model_type",
-                                                            "architectures",
-                                                            "text_config",
-                                                            "vision_config",
-                                                            "num_hidden_layers",
-                                                            "hidden_size",
-                                                            "num_attention_heads",
-                                                            "num_key_value_heads",
-                                                            "head_dim",
-                                                            "vocab_size",
-                                                            "max_position_embeddings",
-                                                            "original_max_position_embeddings",
-                                                            "is_decoder",
-                                                            "is_causal",
-                                                            "sliding_window",
-                                                            "layer_types",
-                                                            "rope_parameters",
-                                                            "rope_scaling",
-                                                            "rope_theta",
-                                                            "partial_rotary_factor",
-                                                            "tie_word_embeddings",
-                                                            "pad_token_id",
-                                                            "eos_token_id",
-                                                            "decoder_start_token_id"});
+// clang-format off
+constexpr auto done_keys = std::to_array<std::string_view>({
+    "model_type", "architectures", "text_config", "vision_config", "num_hidden_layers",
+    "hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim", "vocab_size",
+    "max_position_embeddings", "original_max_position_embeddings", "is_decoder", "is_causal",
+    "sliding_window", "layer_types", "rope_parameters", "rope_scaling", "rope_theta",
+    "partial_rotary_factor", "tie_word_embeddings", "pad_token_id", "eos_token_id",
+    "decoder_start_token_id"});
+// clang-format on
 
-constexpr auto harmless_keys = std::to_array<std::string_view>({"output_hidden_states",
-                                                                "output_attentions",
-                                                                "return_dict",
-                                                                "dtype",
-                                                                "torch_dtype",
-                                                                "torchscript",
-                                                                "use_cache",
-                                                                "chunk_size_feed_forward",
-                                                                "is_encoder_decoder",
-                                                                "cross_attention_hidden_size",
-                                                                "id2label",
-                                                                "label2id",
-                                                                "num_labels",
-                                                                "problem_type",
-                                                                "finetuning_task",
-                                                                "task_specific_params",
-                                                                "tokenizer_class",
-                                                                "prefix",
-                                                                "bos_token_id",
-                                                                "sep_token_id",
-                                                                "name_or_path",
-                                                                "_name_or_path",
-                                                                "_commit_hash",
-                                                                "transformers_version",
-                                                                "auto_map",
-                                                                "attn_implementation",
-                                                                "experts_implementation",
-                                                                "fusion_config",
-                                                                "distributed_config",
-                                                                "initializer_range",
-                                                                "initializer_factor",
-                                                                "init_std",
-                                                                "attention_dropout",
-                                                                "gradient_checkpointing"});
+// clang-format off
+constexpr auto harmless_keys = std::to_array<std::string_view>({
+    "output_hidden_states", "output_attentions", "return_dict", "dtype", "torch_dtype",
+    "torchscript", "use_cache", "chunk_size_feed_forward", "is_encoder_decoder",
+    "cross_attention_hidden_size", "id2label", "label2id", "num_labels", "problem_type",
+    "finetuning_task", "task_specific_params", "tokenizer_class", "prefix", "bos_token_id",
+    "sep_token_id", "name_or_path", "_name_or_path", "_commit_hash", "transformers_version",
+    "auto_map", "attn_implementation", "experts_implementation", "fusion_config",
+    "distributed_config", "initializer_range", "initializer_factor", "init_std",
+    "attention_dropout", "gradient_checkpointing"});
+// clang-format on
 
 constexpr auto refused_keys = std::to_array<RefusedKey>({
     {"quantization_config", to_translate("use the model's unquantized folder")},

@@ -19,28 +19,12 @@ constexpr auto norms = std::to_array<WeightPurpose>(
      after_attention_sum, before_cross, after_cross, after_cross_sum, before_feed_forward,
      after_feed_forward, after_feed_forward_sum, final_norm, relative_norm, merging_norm});
 
-constexpr auto projections = std::to_array<WeightPurpose>({embedding_projection,
-                                                           output_projection,
-                                                           query,
-                                                           key,
-                                                           value,
-                                                           query_key_value,
-                                                           output,
-                                                           cross_query,
-                                                           cross_key,
-                                                           cross_value,
-                                                           cross_output,
-                                                           gate,
-                                                           up,
-                                                           gated_up,
-                                                           gate_up,
-                                                           down,
-                                                           relative_key,
-                                                           relative_query,
-                                                           contacts,
-                                                           global_query,
-                                                           global_key,
-                                                           global_value});
+// clang-format off
+constexpr auto projections = std::to_array<WeightPurpose>({
+    embedding_projection, output_projection, query, key, value, query_key_value, output,
+    cross_query, cross_key, cross_value, cross_output, gate, up, gated_up, gate_up, down,
+    relative_key, relative_query, contacts, global_query, global_key, global_value});
+// clang-format on
 
 }  // namespace
 
