@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <system_error>
+#include <tuple>
 #include <variant>
 
 #include "document/foreign_keys.hpp"
@@ -463,10 +464,7 @@ std::vector<Setting> settings(
                chat, token_ids, attention, dtype, fused_rounding, heads, scale, seed, valid_lens,
                pool, causal, score, where, weight, tables, gradient, threads, files, generated] =
       options;
-  static_cast<void>(input);
-  static_cast<void>(threads);
-  static_cast<void>(files);
-  static_cast<void>(generated);
+  std::ignore = std::tie(input, threads, files, generated);
 
   std::vector<Setting> all;
   // The key is the name of the field unless another one is given.

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <memory>
 #include <set>
+#include <tuple>
 
 #include "attn/error.hpp"
 #include "attn/heads.hpp"
@@ -55,20 +56,10 @@ void describe(const HeadsOptions& heads, Description& description) {
                by_position, attribution, frozen_patterns, gradient_steps, baseline, paths,
                receivers, out, plots, sample, format, plot, table, progress] = heads;
   // A corpus has all statistics, and maps of documents alone.
-  static_cast<void>(maps);
-  static_cast<void>(statistics);
-  static_cast<void>(rollout);
-  static_cast<void>(lens_tokens);
-  static_cast<void>(induction_length);
-  static_cast<void>(induction_samples);
+  std::ignore =
+      std::tie(maps, statistics, rollout, lens_tokens, induction_length, induction_samples);
   // Sums are the same whatever is shown of them.
-  static_cast<void>(out);
-  static_cast<void>(plots);
-  static_cast<void>(sample);
-  static_cast<void>(format);
-  static_cast<void>(plot);
-  static_cast<void>(table);
-  static_cast<void>(progress);
+  std::ignore = std::tie(out, plots, sample, format, plot, table, progress);
   describe(document, description);
   describe(counting, description);
   description.add("HeadsOptions::analyses", analyses);
@@ -89,11 +80,7 @@ void describe(const HeadsOptions& heads, Description& description) {
 Description description_of(const HeadsCorpusOptions& options) {
   const auto& [heads, corpus, out, shard, resume, kept, reach, average, seconds_between] = options;
   // The texts have a hash, and shards are compared apart.
-  static_cast<void>(corpus);
-  static_cast<void>(out);
-  static_cast<void>(shard);
-  static_cast<void>(resume);
-  static_cast<void>(seconds_between);
+  std::ignore = std::tie(corpus, out, shard, resume, seconds_between);
   Description description;
   describe(heads, description);
   description.add("HeadsCorpusOptions::kept", kept);
