@@ -40,40 +40,22 @@ struct ProcessorKind {
   std::size_t most_patches = 0;  ///< in place of a size
   bool resizes_numbers = false;
 };
+// clang-format off
 constexpr std::array<ProcessorKind, 9> kinds{{
     {"ViT", {224, 224, 0}, {}, Resampling::bilinear, halves, halves, false, false},
     {"DeiT", {256, 256, 0}, Size{224, 224, 0}, Resampling::bicubic, halves, halves, false, false},
     {"Siglip", {224, 224, 0}, {}, Resampling::bicubic, halves, halves, false, true},
-    {"CLIP",
-     {0, 0, 224},
-     Size{224, 224, 0},
-     Resampling::bicubic,
-     clip_mean,
-     clip_deviation,
-     true,
+    {"CLIP", {0, 0, 224}, Size{224, 224, 0}, Resampling::bicubic, clip_mean, clip_deviation, true,
      true},
-    {"Bit",
-     {0, 0, 224},
-     Size{224, 224, 0},
-     Resampling::bicubic,
-     clip_mean,
-     clip_deviation,
-     true,
+    {"Bit", {0, 0, 224}, Size{224, 224, 0}, Resampling::bicubic, clip_mean, clip_deviation, true,
      true},
     {"Beit", {224, 224, 0}, {}, Resampling::bicubic, halves, halves, false, false},
     {"Blip", {384, 384, 0}, {}, Resampling::bicubic, clip_mean, clip_deviation, false, true},
     {"Siglip2", {}, {}, Resampling::bilinear, halves, halves, false, false, 256},
-    {"DINOv3ViT",
-     {224, 224, 0},
-     {},
-     Resampling::bilinear,
-     imagenet_mean,
-     imagenet_deviation,
-     false,
-     false,
-     0,
-     true},
+    {"DINOv3ViT", {224, 224, 0}, {}, Resampling::bilinear, imagenet_mean, imagenet_deviation, false,
+     false, 0, true},
 }};
+// clang-format on
 
 // Keys that play no part here, and those that are read.
 constexpr std::array<std::string_view, 11> ignored_keys{
