@@ -265,9 +265,8 @@ std::optional<std::string> JsonObject::optional_string(std::string_view key) con
   return find(key) == nullptr ? std::nullopt : std::optional(string(key));
 }
 
-std::optional<std::size_t> JsonObject::optional_count(std::string_view key,
-                                                      std::size_t least) const {
-  return find(key) == nullptr ? std::nullopt : std::optional(count(key, least));
+std::optional<std::size_t> JsonObject::optional_count(std::string_view key) const {
+  return find(key) == nullptr ? std::nullopt : std::optional(count(key));
 }
 
 }  // namespace attn

@@ -218,7 +218,7 @@ class JsonObject {
 
   /// Members that may be absent, with their types checked as above.
   std::optional<std::string> optional_string(std::string_view key) const;
-  std::optional<std::size_t> optional_count(std::string_view key, std::size_t least = 0) const;
+  std::optional<std::size_t> optional_count(std::string_view key) const;
 
  private:
   std::string type_help() const;

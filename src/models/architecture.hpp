@@ -382,7 +382,7 @@ Architecture read_architecture(const JsonValue& config, const JsonValue* row = n
 
 /// The row that read_architecture() uses, complete with what it takes over from other rows, as
 /// JSON.
-std::string row_text(const JsonValue& config, const JsonValue* row = nullptr);
+std::string row_text(const JsonValue& config, const JsonValue* row);
 
 /// All families, in the order of the table.
 std::vector<std::string> known_families();

@@ -57,6 +57,6 @@ std::vector<std::string> keys_of_others(const JsonValue& config, const FamilyRow
 /// rotations and is not read. `queries_grow`: whether the family's queries grow with their
 /// position. Returns the names of members that are not known.
 std::vector<std::string> unknown_rope_keys(const JsonValue& object, const std::string& place,
-                                           bool queries_grow = false);
+                                           bool queries_grow);
 
 }  // namespace attn

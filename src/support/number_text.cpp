@@ -85,10 +85,6 @@ std::string bytes_text(double bytes) {
   return unit == 0 ? translated("{1} bytes", number) : number + units[unit];
 }
 
-std::string count_text(std::size_t count, const std::string& one, const std::string& many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many.empty() ? one + "s" : many);
-}
-
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

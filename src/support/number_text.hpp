@@ -59,9 +59,6 @@ std::string hexadecimal(std::uint64_t number, std::size_t digits);
 /// Three digits of a size in bytes: "999 bytes", "1.5 kB", "16.8 GB"; units are powers of 1000.
 std::string bytes_text(double bytes);
 
-/// "1 sample", "2 samples"; a plural that takes more than an s is given: "2 queries".
-std::string count_text(std::size_t count, const std::string& one, const std::string& many = "");
-
 /// Bytes as base64 (RFC 4648, section 4).
 std::string base64(std::string_view bytes);
 

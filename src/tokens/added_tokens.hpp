@@ -48,7 +48,7 @@ class AddedTokens {
   /// Settles those parts of the text that are added tokens: of overlapping ones the leftmost, of
   /// those that begin at one place the longest. `normalized` selects the tokens that are found
   /// after normalization; `without_special` leaves special ones to be cut.
-  void settle(SplitText& text, bool normalized, bool without_special = false) const;
+  void settle(SplitText& text, bool normalized, bool without_special) const;
 
   const std::vector<AddedToken>& tokens() const noexcept { return tokens_; }
   const AddedToken* find(std::string_view content) const;

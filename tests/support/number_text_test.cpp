@@ -109,10 +109,4 @@ TEST_CASE("an exponent is as short as documents write it") {
   CHECK(attn::with_short_exponent("0.25") == "0.25");
 }
 
-TEST_CASE("a noun follows its number in singular or plural") {
-  CHECK(attn::count_text(1, "sample") == "1 sample");
-  CHECK(attn::count_text(0, "sample") == "0 samples");
-  CHECK(attn::count_text(2, "query", "queries") == "2 queries");
-}
-
 }  // namespace
