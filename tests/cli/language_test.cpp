@@ -55,6 +55,14 @@ TEST_CASE(
   CHECK(outcome.output.find("\"exit_code\": 3") != std::string::npos);
 }
 
+TEST_CASE("code that stands for a flag of another program stands in a Chinese sentence") {
+  CHECK(attn_cli({"plot", "x", "-c", "1", "--lang", "zh"}).errors ==
+        "attn-cli: 未知的选项 \"-c\"\n  位置：attn-cli plot\n  办法：请写 --cmap NAME\n");
+  CHECK(attn_cli({"run", "x", "--alibi", "--lang", "zh"}).errors ==
+        "attn-cli: 未知的选项 \"--alibi\"\n  位置：attn-cli run\n"
+        "  办法：请在文档中写 \"mask\": {\"alibi\": true}\n");
+}
+
 TEST_CASE("numbers, keys and names of a result are the same in every language") {
   const TemporaryFolder folder;
   const std::string english = attn_cli({"run", causal_example, "--out", "-"}, folder.path()).output;
