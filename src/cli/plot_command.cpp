@@ -45,8 +45,8 @@ std::string side_by_side(const std::string& file, const GivenToPlot& given) {
       flags += " " + flag.name + " " + flag.texts[0];
   }
   if (flags.empty()) return "";
-  return std::string("attn-cli plot ") + (given.has("--layers") ? "grid " : "heatmap ") + file +
-         flags + " --out PICTURE";
+  const std::string kind = given.has("--layers") ? "grid" : "heatmap";
+  return "attn-cli plot " + kind + " " + file + flags + " --out PICTURE";
 }
 
 void take_words(const std::vector<std::string>& words, GivenToPlot& given) {

@@ -384,7 +384,7 @@ std::string help_for_foreign_member(const JsonValue& object, std::string_view ou
 std::string help_for_key_outside(std::string_view name, const std::string& outer) {
   const std::string_view instead = instead_of(name);
   if (instead.empty()) return "";
-  if (!instead.starts_with("write ") || instead.starts_with("write \"mask\""))
+  if (!instead.starts_with("write \"") || instead.starts_with("write \"mask\""))
     return translated(instead);
   return translated("{1}, at the top of the document, outside of {2}", translated(instead), outer);
 }

@@ -84,11 +84,16 @@ TEST_CASE("the name of a head as other programs write it gets the one that is me
                         const std::string& right) {
     return told("invalid value \"" + given + "\" for " + flag, flag, "write " + right);
   };
-  for (const std::string given : {"L1H1", "l1.h1", "layer1_head1", "1/1", "1-1"}) {
+  for (const std::string given : {"L1H1", "l1.h1", "layer1_head1", "1/1"}) {
     CAPTURE(given);
     CHECK(answer("run", {"--heads-off", given}) == meant("--heads-off", given, "--heads-off 1.1"));
     CHECK(answer("run", {"--why", given}) == meant("--why", given, "--why 1.1"));
   }
+  // Layers of a range, or a head with another sign between its numbers.
+  CHECK(answer("run", {"--heads-off", "1-2"}) ==
+        told("invalid value \"1-2\" for --heads-off", "--heads-off",
+             "write 1.2 for a head, 1,2 for all heads of these layers"));
+  CHECK(answer("run", {"--why", "1-1"}) == meant("--why", "1-1", "--why 1.1"));
   CHECK(refused_with(2, {"circuits", trained, "--tokens", "5", "--heads", "L1H1,2.0"}) ==
         meant("--heads", "L1H1,2.0", "--heads 1.1,2.0"));
   CHECK(answer("run", {"--patch", "The war", "--at", "L2H0"}) == meant("--at", "L2H0", "--at 2.0"));
