@@ -185,7 +185,7 @@ constexpr std::size_t partial_count(std::size_t queries, const HeadSizes& sizes)
 }
 
 /// Rows after the last one, which attend_keys() prefetches with the rows before them.
-constexpr std::size_t rows_beyond = 8;
+constexpr std::size_t rows_beyond = 16;
 
 /// The keys [first, first + count) of a head as they are stored: their rows, [width] and
 /// [value_width] each, and `rows_beyond` more of any.
