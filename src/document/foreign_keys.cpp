@@ -134,6 +134,8 @@ constexpr ForeignKeys foreign_keys[]{
     {"kv_indptr,kv_indices,kv_last_page_len,block_tables,page_table,page_tables",
      to_translate("write \"block_table\", a row of pages for each sample, filled up with -1, and "
                   "\"valid_lens\"")},
+    {"page_size,block_size,page_block_size,tokens_per_block",
+     to_translate("leave it out: the pages of \"key\" and \"value\" have their length")},
     {"qkv_format,qkv_layout,layout,tensor_layout,input_layout",
      to_translate("write \"layout\": \"BLHD\" into each of query, key and value")},
     {"attn_mask_type,mask_type,custom_mask_type,attention_mask_type",

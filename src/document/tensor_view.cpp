@@ -148,15 +148,18 @@ bool is_layout(const std::string& layout) {
   return !layout.empty() && !repeats && layout.find_first_not_of(usual_layout) == std::string::npos;
 }
 
-// A layout in our letters, "BLHD" of "BSHD", "bthd" or "B,L,H,D", where S, T or Q stand for
-// positions and N for heads; empty for another text.
+// A layout in our letters, "BLHD" of "BSHD", "bthd", "B,L,H,D" or JAX's "BTNH", where S, T or Q
+// stand for positions, N for heads and H beside it for components; empty for another text.
 std::string layout_of_others(const std::string& layout) {
-  std::string meant;
+  std::string letters, meant;
   for (const char c : layout) {
     if (c == ',' || c == ' ') continue;
-    const char letter = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    letters += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  const bool of_jax = letters.find('N') != letters.npos && letters.find('D') == letters.npos;
+  for (const char letter : letters) {
     const bool position = letter == 'S' || letter == 'T' || letter == 'Q';
-    meant += position ? 'L' : letter == 'N' ? 'H' : letter;
+    meant += position ? 'L' : letter == 'N' ? 'H' : letter == 'H' && of_jax ? 'D' : letter;
   }
   return is_layout(meant) ? meant : "";
 }

@@ -40,6 +40,8 @@ TEST_CASE("keys of kernels get the document's own") {
           {R"("sliding_window":4)", "/sliding_window",
            R"(write "mask": {"window": {"left": 3, "right": 0}} for a window of 4, which counts )"
            "the query itself"},
+          {R"("block_size":16)", "/block_size",
+           R"(leave it out: the pages of "key" and "value" have their length)"},
           {R"("seqused_k":[1])", "/seqused_k", "write \"valid_lens\""},
           {R"("max_seqlen_q":2)", "/max_seqlen_q",
            "leave it out: the lengths follow from the tensors"},

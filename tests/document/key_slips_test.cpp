@@ -126,6 +126,8 @@ TEST_CASE("keys and values in the wrong place or form get the one that is meant"
            {sdpa + R"("query":{"randn":[2,2],"index":1})",
             "expected a list of whole numbers, found a number", "/query/index",
             "write it in brackets, such as [3]"},
+           {sdpa + R"("query":{"randn":[1,2,3,4],"layout":"BTNH"})", "\"BTNH\" is not a layout",
+            "/query/layout", "write \"BLHD\", with L for positions"},
            {sdpa + R"("query":{"randn":[1,2,3,4],"layout":"BSHD"})", "\"BSHD\" is not a layout",
             "/query/layout", "write \"BLHD\", with L for positions"},
            {sdpa + R"("query":{"randn":[1,2,3,4],"layout":"t, n, d"})",
