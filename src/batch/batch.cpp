@@ -247,7 +247,8 @@ class Batch : DocumentWork {
     if (!first) {
       throw Error(ErrorKind::file, translated("there are no documents in what was given"),
                   "BatchOptions::inputs",
-                  translated("documents end in .json, files with one document per line in .jsonl"));
+                  translated("documents end in .json, files with one document per line in .jsonl, "
+                             "files with one text per line in .txt"));
     }
     prepare_folder();
     std::mutex taking;

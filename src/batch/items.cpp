@@ -443,7 +443,7 @@ DocumentList::DocumentList(const BatchOptions& options) : list_(options.files_fr
                 : !texts.empty()
                     ? translated("write {1}", "'" + texts + "/*.txt'")
                     : translated("documents end in .json, files with one document per line in "
-                                 ".jsonl"));
+                                 ".jsonl, files with one text per line in .txt"));
   }
   names_ =
       UnlikeNames({count_, [this](std::size_t index) { return path_text(source_of(index).below); },

@@ -247,6 +247,11 @@ namespace {
 // Refuses a command line without an input document, unless a model `reads` something else.
 void check_without_input(const DocumentOptions& options, bool reads, const std::string& command) {
   if (options.model && reads) return;
+  if (options.model && options.prompt) {
+    throw Error(ErrorKind::usage,
+                translated("--prompt names a prompt of the model's folder, and there is no text"),
+                "--prompt", translated("write {1}", "--text \"" + *options.prompt + "\""));
+  }
   if (options.model) {
     throw Error(ErrorKind::usage,
                 translated("there is neither a text nor a document for the model"), command,

@@ -15,7 +15,7 @@ namespace {
 
 // The text, if it ends as the name of a head, a layer or a feed-forward does.
 const std::string& part_that_is_off(const std::string& text) {
-  const std::string last = text.substr(text.rfind('.') + 1);  // npos + 1 = 0
+  const std::string last = text.substr(text.rfind('.') + 1);                 // npos + 1 = 0
   const std::size_t number = text.rfind('.', text.find_first_of("-:")) + 1;  // of a head
   const std::string heads = numbers_of_range(text.substr(number), text.substr(0, number));
   if (!heads.empty()) throw written_otherwise("--heads-off", text, "--heads-off " + heads);
@@ -315,9 +315,9 @@ void add_paths(Flags& flags, LogitNames logits,
                std::function<void(std::vector<std::string>)> take) {
   flags
       .add("--logit-difference", "TOKEN,TOKEN",
-           translated("With --patch and without --at: every head is patched in its turn, and the "
-                      "logit of the first token minus that of the second is compared (default: "
-                      "the likeliest tokens after both texts)"),
+           translated("With --patch, without --at and, in a page, with --paths: every head is "
+                      "patched in its turn, and the logit of the first token minus that of the "
+                      "second is compared (default: the likeliest tokens after both texts)"),
            [logits](const std::string& text) {
              const std::vector<std::string> two = quoted_list("--logit-difference", text);
              if (two.size() != 2) {

@@ -33,7 +33,15 @@ std::vector<Ids>& extended_ids(ModelRequest& request) {
   return last_stack(request).crosses ? request.texts.decoder_ids : request.texts.ids;
 }
 
-void refuse_models_without_generation(const ModelRequest& request, const std::string& place) {
+std::string place_of_answer(const JsonValue& root) {
+  return root.find("generate") != nullptr ? "/generate" : "/continue";
+}
+
+}  // namespace
+
+void refuse_models_without_generation(const JsonValue& root, const ModelRequest& request) {
+  if (root.find("generate") == nullptr && root.find("continue") == nullptr) return;
+  const std::string place = place_of_answer(root);
   const Architecture& model = request.folder->architecture;
   const auto refuse = [&](std::string problem) {
     throw input_error(std::move(problem), place,
@@ -55,6 +63,8 @@ void refuse_models_without_generation(const ModelRequest& request, const std::st
         place, translated("leave it out, or \"patch\" and \"ablate\""));
   }
 }
+
+namespace {
 
 // The text of a sample that the answer follows; absent where ids, pairs or nothing are given.
 const std::string* text_before(const JsonValue& root, const ModelRequest& request,
@@ -144,8 +154,8 @@ void read_answer(const JsonValue& root, const FileAccess& access, ModelRequest& 
     throw input_error(translated("\"generate\" and \"continue\" cannot both be given"), "/continue",
                       translated("leave one of them out"));
   }
-  const std::string place = generate != nullptr ? "/generate" : "/continue";
-  refuse_models_without_generation(request, place);
+  const std::string place = place_of_answer(root);
+  refuse_models_without_generation(root, request);
   std::vector<Ids>& samples = extended_ids(request);
   AnswerRequest answer;
   if (generate != nullptr) {

@@ -46,6 +46,10 @@ AnswerParts read_answer_parts(const JsonValue* parts, const std::vector<Prompt>&
 void refuse_conversations(const JsonValue& root, const ModelFolder& folder,
                           const FileAccess& access);
 
+/// Throws Error(input) for a document that asks for "generate" or "continue" of a model that does
+/// not predict the next token.
+void refuse_models_without_generation(const JsonValue& root, const ModelRequest& request);
+
 /// Reads what a document asks for after the texts of a model, "generate" or "continue", and extends
 /// the texts by as many tokens. Throws Error(input) for models that do not predict the next token,
 /// and for more tokens than the model's positions or the limits allow.

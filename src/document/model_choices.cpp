@@ -83,12 +83,40 @@ std::string layers_without_map(const ModelRequest& request) {
   return text;
 }
 
+// The heads of ["2.0", "2.3"] or "2.0" by their layers, {"2": [0, 3]}.
+std::string heads_by_layers(const JsonValue& value) {
+  std::vector<std::string> layers, heads;
+  const auto add = [&](const JsonValue& name) {
+    const auto place =
+        name.is(JsonValue::Type::string) ? ModelPlace::parse(name.string()) : std::nullopt;
+    if (!place || !place->head || !place->positions.empty()) return;
+    const std::string text = place->text(), layer = text.substr(0, text.rfind('.'));
+    const auto known = std::ranges::find(layers, layer);
+    const auto at = static_cast<std::size_t>(known - layers.begin());
+    if (known == layers.end()) {
+      layers.push_back(layer);
+      heads.emplace_back();
+    }
+    heads[at] += (heads[at].empty() ? "" : ", ") + std::to_string(*place->head);
+  };
+  if (value.is(JsonValue::Type::array)) {
+    for (std::size_t i = 0; i < value.size(); ++i) add(value.element(i));
+  } else {
+    add(value);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    text += (i == 0 ? "" : ", ") + json_string(layers[i]) + ": [" + heads[i] + "]";
+  return "{" + (text.empty() ? R"("1": [0, 3])" : text) + "}";
+}
+
 void read_heads_off(const JsonValue& root, ModelRequest& request) {
   const Architecture& model = request.folder->architecture;
   const JsonValue* value = root.find("heads_off");
   if (value == nullptr) return;
   for (const JsonMember& member :
-       expect_object(*value, "/heads_off", translated("write {1}", R"({"1": [0, 3]})")).members()) {
+       expect_object(*value, "/heads_off", translated("write {1}", heads_by_layers(*value)))
+           .members()) {
     const std::string at = pointer_to("/heads_off", member.key);
     const auto place = ModelPlace::parse(member.key);
     const bool feeds = place && place->part == ModelPlace::Part::feed_forward;
@@ -186,9 +214,11 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
   expect_known_members(
       expect_object(
           *value, "/patch",
-          is_text ? translated("write {1}, with {2} beside the text for a part of the model alone",
-                               R"("patch": {"text": "…"})", R"("at": "LAYER.HEAD")")
-                  : members_help(known)),
+          is_text
+              ? translated("write {1}; without \"at\", attn-cli heads takes each part in its turn",
+                           R"("patch": {"text": )" + json_string(value->string()) +
+                               R"(, "at": "LAYER.HEAD"})")
+              : members_help(known)),
       known, "/patch");
   if (model.senses(model.stacks.front())) {
     throw input_error(translated("models of pictures or sound take nothing from another input"),

@@ -49,6 +49,7 @@ class ModelReader {
                             problems_, request_, report_);
       // After a problem further checks would only add its consequences.
       const std::size_t before = problems_.errors().size();
+      problems_.attempt([&] { refuse_models_without_generation(root_, request_); });
       problems_.attempt([&] { refuse_without_texts(); });
       if (!model().vision) problems_.attempt([&] { refuse_pictures(); });
       if (!model().sound) problems_.attempt([&] { refuse_sounds(); });

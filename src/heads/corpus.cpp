@@ -110,6 +110,12 @@ StoredSums stored_in(const std::filesystem::path& path) {
 // memory on theirs.
 constexpr std::size_t most_threads = 256;
 
+// Whether parts of the model are patched from another text of each line.
+bool patches_parts(const HeadsOptions& heads) {
+  return !heads.sweep.empty() || heads.by_position || heads.frozen_patterns || heads.paths ||
+         heads.attribution;
+}
+
 /// The texts of one shard, added up by several threads.
 class CorpusReading : DocumentWork {
  public:
@@ -303,10 +309,7 @@ class CorpusReading : DocumentWork {
       std::optional<Patch>& given = model->options.patch;
       if (given && given->at.empty()) patch.swap(given);
     }
-    const HeadsOptions& heads = asked_.heads;
-    const bool patches = !heads.sweep.empty() || heads.by_position || heads.frozen_patterns ||
-                         heads.paths || heads.attribution;
-    if (!patch && patches) {
+    if (!patch && patches_parts(asked_.heads)) {
       throw input_error(translated("there is no text to patch parts from"), "/patch",
                         translated("give each line one: \"patch\": {\"text\": …}"));
     }
@@ -448,6 +451,12 @@ void check_corpus(const std::filesystem::path& corpus, bool model) {
         translated("{1} is the folder of a model, not a corpus", in_quotes(corpus.string())),
         translated("give it with DocumentOptions::model, and a file with one text per line"));
   }
+  std::ifstream file(corpus, std::ios::binary);
+  if (std::filesystem::is_regular_file(corpus, none) && (file >> std::ws).peek() == EOF) {
+    throw not_a_corpus(translated("{1} has no text", in_quotes(corpus.string())),
+                       translated("write a text on each line of a .txt file, or a document on each "
+                                  "line of a .jsonl file"));
+  }
   check_lines(corpus);
   if (model && is_prose(corpus)) {
     throw not_a_corpus(translated("this is plain text, not an input document"),
@@ -479,6 +488,11 @@ void check_of_corpus(const HeadsCorpusOptions& options) {
   const HeadsOptions& heads = options.heads;
   const DocumentOptions& document = heads.document;
   check_corpus(options.corpus, document.model.has_value());
+  if (patches_parts(heads) && options.corpus.extension() == ".txt") {
+    throw not_a_corpus(translated("lines of a .txt file have no text to patch parts from"),
+                       translated("give a .jsonl file with {1} on each line",
+                                  R"({"text": …, "patch": {"text": …}})"));
+  }
   const auto of_texts = [](HeadAnalysis analysis) {
     return analysis == HeadAnalysis::lens || analysis == HeadAnalysis::loss ||
            analysis == HeadAnalysis::gradients;

@@ -149,7 +149,8 @@ std::vector<PassChange> patched(const ModelPass& pass, const std::vector<PassCha
     throw input_error(
         translated("the patch names no part of the model"), "/patch",
         translated("name it by DocumentOptions::patch_at, such as 2.1, 2.feed_forward or "
-                   "2.residual"));
+                   "2.residual, or in a document by {1} beside its text",
+                   R"("at": "2.1")"));
   }
   // Each sample's decoder reads its own text over the same encoded one.
   ModelTexts source = texts;

@@ -162,9 +162,11 @@ TEST_CASE("the results of an earlier batch inside an input are no documents") {
 TEST_CASE("a batch without documents is an error") {
   const TemporaryFolder folder;
   fs::create_directories(folder / "empty");
-  CHECK(error_of(options_for(folder, {"empty"})) ==
-        "there are no documents in what was given\n  where: BatchOptions::inputs\n"
-        "  help:  documents end in .json, files with one document per line in .jsonl");
+  CHECK(
+      error_of(options_for(folder, {"empty"})) ==
+      "there are no documents in what was given\n  where: BatchOptions::inputs\n"
+      "  help:  documents end in .json, files with one document per line in .jsonl, files with one "
+      "text per line in .txt");
   CHECK(
       error_of(options_for(folder, {})) ==
       "no input documents given\n  where: BatchOptions::inputs\n  help:  name documents, folders, "

@@ -516,8 +516,8 @@ TEST_CASE("a corpus of pairs has means of sweeps and of contributions, which sha
   CHECK(std::stod(cells_of("paths.csv", "0.2,logits,,")[3]) == is_mean_of(paths));
   CHECK(std::stod(cells_of("analyses.csv", "gradients.position.1.input,")[1]) ==
         is_mean_of(gradients));
-  write_text(folder / "texts.txt", "The people\n");
-  CHECK(attn_cli({"heads", "--model", speeches, "--corpus", "texts.txt", "--sweep", "heads",
+  write_text(folder / "texts.jsonl", "{\"text\": \"The people\"}\n");
+  CHECK(attn_cli({"heads", "--model", speeches, "--corpus", "texts.jsonl", "--sweep", "heads",
                   "--out", "none"},
                  folder.path())
             .errors.find("line 1 is left out: there is no text to patch parts from") !=

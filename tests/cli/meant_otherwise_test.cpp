@@ -203,10 +203,16 @@ TEST_CASE("lines of a corpus that are documents of another program say which key
         left + "unknown key \"head\" (at /head); leave it out: it is a flag of attn-cli run\n");
   CHECK(told(R"({"text": "The people", "answer": " world"})") ==
         left + "unknown key \"answer\" (at /answer); write \"logit\", the token\n");
-  CHECK(told(R"({"text": "The people", "patch": "The peace"})") ==
+  CHECK(
+      told(R"({"text": "The people", "patch": "The peace"})") ==
+      left +
+          "expected an object, found a string (at /patch); write \"patch\": {\"text\": \"The "
+          "peace\", \"at\": \"LAYER.HEAD\"}; without \"at\", attn-cli heads takes each part in its "
+          "turn\n");
+  CHECK(told(R"({"text": "The people", "heads_off": ["2.0", "2.3", "1.1"]})") ==
         left +
-            "expected an object, found a string (at /patch); write \"patch\": {\"text\": \"…\"}, "
-            "with \"at\": \"LAYER.HEAD\" beside the text for a part of the model alone\n");
+            "expected an object, found an array (at /heads_off); write {\"2\": [0, 3], \"1\": "
+            "[1]}\n");
   CHECK(told(R"({"text": "The people", "logit": [" world", " people"]})") ==
         left +
             "2 tokens for 1 text (at /logit); for the difference of two logits name the second "

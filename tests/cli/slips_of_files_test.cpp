@@ -29,6 +29,20 @@ TEST_CASE("an array of texts or documents gets the command that writes one on ea
             "the corpus is one array, not a text on each line", "--corpus",
             "a file of several has one on each line: write jq -c '.[] | {text: .}' texts.json "
             "> texts.jsonl"));
+  folder.write("none.txt", "\n \n");
+  CHECK(refused_with(2, {"heads", "--model", own_model, "--corpus", "none.txt", "--out", "h"},
+                     folder.path()) ==
+        file_answer("\"none.txt\" has no text", "--corpus",
+                    "write a text on each line of a .txt file, or a document on each line of a "
+                    ".jsonl file"));
+  folder.write("texts.txt", "The peace\nThe war\n");
+  CHECK(
+      refused_with(2,
+                   {"heads", "--model", own_model, "--corpus", "texts.txt", "--sweep", "heads",
+                    "--out", "h"},
+                   folder.path()) ==
+      file_answer("lines of a .txt file have no text to patch parts from", "--corpus",
+                  "give a .jsonl file with {\"text\": …, \"patch\": {\"text\": …}} on each line"));
   folder.write("d.json", "[{\"attention\": \"softmax\", \"scores\": [[1, 2]]}]");
   CHECK(refused_with(3, {"run", "d.json"}, folder.path()) ==
         file_answer("an input document is an object, but this is an array", "d.json",

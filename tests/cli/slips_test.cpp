@@ -257,7 +257,15 @@ TEST_CASE("errors of what a flag says name the flag, and what is left over says 
        "out, or name the checkpoint folder that reads it with --model"},
       {{"run", "--model", speeches, "--text", "The", "--patch", "A"},
        "the patch names no part of the model\n  where: --patch\n  help:  name it by --at, such as "
-       "2.1, 2.feed_forward or 2.residual",
+       "2.1, 2.feed_forward or 2.residual, or in a document by \"at\": \"2.1\" beside its text",
+       3},
+      {{"run", "--model", speeches, "--prompt", "The people", "--generate", "3"},
+       "--prompt names a prompt of the model's folder, and there is no text\n  where: --prompt\n"
+       "  help:  write --text \"The people\""},
+      {{"run", "--model", std::string(ATTN_DATA) + "/shapes", "--text", "a ring", "--generate",
+        "5"},
+       "models of the type clip read pictures and generate no text\n  where: --generate\n  help:  "
+       "leave it out, or name a model that writes texts",
        3},
       {{"run", "--model", speeches, "--text", "The", "--causal"},
        "\"mask\" has no meaning for model attention\n  where: --causal\n  help:  leave it out: a "

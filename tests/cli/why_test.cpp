@@ -248,7 +248,8 @@ TEST_CASE("run takes the output of a part from another text") {
   CHECK(
       run({"--text", a, "--patch", b}).errors ==
       "attn-cli: the patch names no part of the model\n  where: --patch\n  help:  name it by --at, "
-      "such as 2.1, 2.feed_forward or 2.residual\n");
+      "such as 2.1, 2.feed_forward or 2.residual, or in a document by \"at\": \"2.1\" beside "
+      "its text\n");
   CHECK(run({"--text", a, "--patch", b, "--at", "1.1", "--logit"}).errors ==
         "attn-cli: a split cannot be combined with a part from another text, or with means of "
         "heads\n  where: --logit\n  help:  leave it out, or the "

@@ -85,9 +85,10 @@ TEST_CASE("a model is found by its name in the cache of Hugging Face's libraries
       CHECK(model_path(path, "x", {}) == fs::path("x") / path);
     }
     CHECK(error_from([] { model_path("tiny/two", "", {}); }, ErrorKind::file) ==
-          "there is no folder and no model \"tiny/two\"\n  help:  looked in " +
+          "there is no folder and no model \"tiny/two\"\n  help:  looked for a folder in " +
+              fs::current_path().string() + ", and for a model of the hub in " +
               places.hub.string() +
-              ", which has bare, tiny/one; get it with: hf download tiny/two");
+              ", which has bare, tiny/one; get one of the hub with: hf download tiny/two");
     CHECK(error_from([] { model_path("tiny/one@v2", "", {}); }, ErrorKind::file) ==
           "the model \"tiny/one\" is not there as \"v2\"\n  help:  " +
               (places.hub / "models--tiny--one").string() +
@@ -117,8 +118,10 @@ TEST_CASE("names that are meant otherwise than in the cache get the one that is 
   told("one", "write tiny/one, or get another: hf download OWNER/one");
   told("cl100k_base", "this is a tokenizer of tiktoken: name its file, cl100k_base.tiktoken");
   told("models/speechs", "did you mean \"models/speeches\"?");
-  told("models/empti", "looked in " + places.hub.string() +
-                           ", which has bare, tiny/one; get it with: hf download models/empti");
+  told("models/empti", "looked for a folder in " + places.folder.path().string() +
+                           ", and for a model of the hub in " + places.hub.string() +
+                           ", which has bare, tiny/one; get one of the hub with: hf download "
+                           "models/empti");
   CHECK(error_from([] { ModelFolder::open("~/speeches", std::nullopt, {}); }, ErrorKind::file) ==
         "there is no folder \"~/speeches\"\n  help:  shells leave ~ as it is in quotes and after "
         "=: write \"$HOME/speeches\"");
