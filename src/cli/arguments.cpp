@@ -272,17 +272,18 @@ class GivenCommand {
       if (std::ranges::any_of(flag.needs, [this](const auto& other) { return is_met(other); }))
         continue;
       const std::vector<std::string_view> others(flag.needs.begin(), flag.needs.end());
-      throw Error(
-          ErrorKind::usage,
-          translated("{1} has no effect without {2}", flag.name, alternatives(others)), flag.name,
-          flag.name == "--format" && value_of("--format") == "csv" && takes("--csv")
-              ? translated("write {1}", "--csv")
-          : flag.name == "--color"
-              ? translated("write {1}, or add {2}", "--no-color", flag.needs[0])
-          : command_.name == "explain" && flag.needs[0] == "--why" && !is_given("--model")
-              ? translated("leave it out: it is of {1}, which splits a score of a model; {2}",
-                           "--why", flag.name == "--csv" ? "--json" : "--full")
-              : translated("add {1}, or leave it out", flag.needs[0]));
+      throw Error(ErrorKind::usage,
+                  translated("{1} has no effect without {2}", flag.name, alternatives(others)),
+                  flag.name,
+                  flag.name == "--format" && value_of("--format") == "csv" && takes("--csv")
+                      ? translated("write {1}", "--csv")
+                  : flag.name == "--color"
+                      ? translated("write {1}, or add {2}", "--no-color", flag.needs[0])
+                  : command_.name == "explain" && flag.needs[0] == "--why" && !is_given("--model")
+                      ? translated("leave it out, or write {2} for all numbers: it is of {1}, "
+                                   "which splits a score of a model",
+                                   "--why", flag.name == "--csv" ? "--json" : "--full")
+                      : translated("add {1}, or leave it out", flag.needs[0]));
     }
   }
 

@@ -316,6 +316,8 @@ constexpr ForeignFlags foreign_flags[]{
     {"--bf16", "", written("--dtype bfloat16")},
     {"--float64 --double --fp64", "", written("--dtype float64")},
     {"--model-path --model-name --checkpoint -m", "", written("--model DIR")},
+    {"--length --max-len --num-positions --dim --d-model --seq-len", "plot",
+     in_document("\"embedding\": {\"position\": \"sinusoidal\"}")},
     {"--seq-len --max-length", "",
      to_translate("leave it out: sizes follow from the tensors, or from the text")},
     {"--prompt-text", "", to_translate("give a text with --text")},

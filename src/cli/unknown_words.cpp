@@ -225,7 +225,7 @@ Error unexpected_argument(const std::string& word, const std::string& command, b
   const auto help = [&] {
     if (takes_text) return translated("give a text with {1}", "--text \"" + word + "\"");
     if (command == "attn-cli list")
-      return translated("leave it out: the list is one; fc-list : family names fonts");
+      return translated("leave it out: one list has everything; fc-list : family names fonts");
     if (command == "attn-cli schema" && !is_file(word)) {
       return translated(
           "leave it out: the schema has all kinds; attn-cli example {1} prints a document of one",

@@ -60,11 +60,11 @@ TEST_CASE("a flag that has no effect without another one is refused with that on
   }
   // The flag that they need is for models, and a document has others.
   CHECK(refused_with(2, {"explain", "d.json", "--key", "1"}, folder.path()) ==
-        "attn-cli: --key has no effect without --why\n  where: --key\n  help:  leave it out: it is "
-        "of --why, which splits a score of a model; --full\n");
+        "attn-cli: --key has no effect without --why\n  where: --key\n  help:  leave it out, or "
+        "write --full for all numbers: it is of --why, which splits a score of a model\n");
   CHECK(refused_with(2, {"explain", "d.json", "--csv"}, folder.path()) ==
         "attn-cli: --csv has no effect without --why or --logit\n  where: --csv\n  help:  leave it "
-        "out: it is of --why, which splits a score of a model; --json\n");
+        "out, or write --json for all numbers: it is of --why, which splits a score of a model\n");
 }
 
 TEST_CASE("colours that are switched off where no map is shown have a flag of their own") {

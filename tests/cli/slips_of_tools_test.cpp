@@ -101,6 +101,8 @@ TEST_CASE("flags of kernels and comparisons get the key of a document or the fla
   check_flag("run", "--seqlens", "write --valid-lens N,N,…");
   CHECK(refused_with(2, {"bench", "--size", "1"}) ==
         told_of("unknown flag \"--size\"", "attn-cli bench", "write --shape B,H,Lq,Lk,D"));
+  check_flag("plot", "--max_len",
+             "write \"embedding\": {\"position\": \"sinusoidal\"} into the document");
   check_flag("run", "--mask_type", "write --causal, or \"mask\": {…} into the document");
   check_flag("run", "--backward", "write --gradient FILE");
   check_flag("run", "--deterministic", "leave it out: the same input gives the same bytes");
@@ -299,7 +301,7 @@ TEST_CASE("flags of shells and of other programs get their cure") {
         told_of("unknown flag \"-v\"", "attn-cli", "attn-cli -V prints the version"));
   CHECK(refused_with(2, {"list", "cmaps"}) ==
         told_of("unexpected argument \"cmaps\"", "attn-cli list",
-                "leave it out: the list is one; fc-list : family names fonts"));
+                "leave it out: one list has everything; fc-list : family names fonts"));
 }
 
 TEST_CASE("values in other words or forms get the one that is meant") {

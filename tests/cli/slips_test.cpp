@@ -432,8 +432,8 @@ TEST_CASE("flags of training, sampling and files that a command does not have ge
       {{"run", "d.json", "--plots", "pdf"},
        "pdf is a format, not a kind of picture\n  where: --plots\n  help:  write --format pdf"},
       {{"explain", "d.json", "--csv"},
-       "--csv has no effect without --why or --logit\n  where: --csv\n  help:  leave it out: it is "
-       "of --why, which splits a score of a model; --json"},
+       "--csv has no effect without --why or --logit\n  where: --csv\n  help:  leave it out, or "
+       "write --json for all numbers: it is of --why, which splits a score of a model"},
       {{"show", "w.json", "--labels", "a,b"},
        "cannot open \"a,b\": No such file or directory\n  where: --labels\n  help:  write the "
        "labels into a file, one per line, and name it",
