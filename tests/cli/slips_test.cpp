@@ -222,8 +222,8 @@ TEST_CASE("flags in the wrong place or form get their cure") {
        "unknown flag \"--causal\"\n  where: attn-cli\n  help:  write the command first: attn-cli "
        "run --causal"},
       {{"list", "kinds"},
-       "unexpected argument \"kinds\"\n  where: attn-cli list\n  help:  leave it out: the list "
-       "is one; fc-list : family names fonts"},
+       "unexpected argument \"kinds\"\n  where: attn-cli list\n  help:  leave it out: one list "
+       "has everything; fc-list : family names fonts"},
       {{"completion", "Bash"},
        "unknown shell \"Bash\"\n  where: attn-cli completion\n  help:  did you mean \"bash\"?"},
       {{"run", "d.json", "--cmap", "jet"},
