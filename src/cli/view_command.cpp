@@ -215,6 +215,7 @@ Command view_command() {
   flags.back().words = {"zero", "mean"};
   add_paths(flags, {options.logit, options.against_logit},
             [&](std::vector<std::string> ends) { options.paths = std::move(ends); });
+  flags.need({"--logit-difference"}, {"--paths"});
   flags.add("--corpus", "FILE",
             translated("For a model: texts, one per line, over which each head's statistics have "
                        "their means and errors"),
