@@ -140,8 +140,9 @@ std::string different_tokens(const AttentionMap& a, const AttentionMap& b, bool 
         return Labels::of_sample(query ? map.labels.query : map.labels.key, s);
       };
       const std::vector<std::string> ours = labels(a), theirs = labels(b);
-      const auto at = models ? first_difference((a.*tokens)[s].ids, (b.*tokens)[s].ids)
-                             : first_difference(ours, theirs);
+      const bool ids = models && !(a.*tokens).empty() && !(b.*tokens).empty();
+      const auto at = ids ? first_difference((a.*tokens)[s].ids, (b.*tokens)[s].ids)
+                          : first_difference(ours, theirs);
       if (!at) continue;
       const auto name = [&](const std::vector<std::string>& names, const AttentionMap& map) {
         return names.empty() ? std::to_string((map.*tokens)[s].ids[*at]) : in_quotes(names[*at]);

@@ -224,9 +224,16 @@ AttentionMap with_tokens(AttentionMap map, const HeadCounting& counting,
   }
   const auto& own = map.name.in_decoder() ? model->texts.decoder_ids : model->texts.ids;
   const auto& others = map.name.is_cross() ? model->texts.ids : own;
+  // Patches and frames are no tokens that could be repeated or separate others.
+  const Architecture& architecture = model->folder->architecture;
+  const bool senses = architecture.senses(architecture.stacks.front());
+  const bool query_texts = !senses || &own != &model->texts.ids,
+             key_texts = !senses || &others != &model->texts.ids;
   for (std::size_t b = 0; b < samples; ++b) {
-    map.query_tokens.push_back(tokens_of_text(*model, own[b], sizes.queries(), counting));
-    map.key_tokens.push_back(tokens_of_text(*model, others[b], sizes.keys(), counting));
+    if (query_texts)
+      map.query_tokens.push_back(tokens_of_text(*model, own[b], sizes.queries(), counting));
+    if (key_texts)
+      map.key_tokens.push_back(tokens_of_text(*model, others[b], sizes.keys(), counting));
   }
   return map;
 }

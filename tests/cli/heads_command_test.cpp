@@ -984,3 +984,14 @@ TEST_CASE("heads draws a rollout over the picture, and plot does so from what he
   CHECK(svg.find("(Layer 1)") != std::string::npos);
   CHECK(svg.find("Head") == std::string::npos);
 }
+
+TEST_CASE("patches of a picture are no tokens that could be repeated or separate others") {
+  const TemporaryFolder folder;
+  const std::string shapes = std::string(ATTN_DATA) + "/shapes";
+  const Outcome run =
+      attn_cli({"heads", "--model", shapes, "--image", shapes + "/blue_star.png"}, folder.path());
+  CHECK(run.exit_code == 0);
+  CHECK(run.output.find("Not applicable: separators, duplicate_score, induction_score (the tokens "
+                        "are not known).\n") != std::string::npos);
+  CHECK(run.output.find("Zero for every head: sink.\n") != std::string::npos);
+}
