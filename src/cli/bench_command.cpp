@@ -24,6 +24,15 @@ struct GivenToBench {
 };
 
 void set_shape(const std::string& text, BenchRequest& request) {
+  std::string commas = text;
+  std::ranges::replace(commas, 'x', ',');
+  // Shapes of tensors have one length.
+  if (const std::vector<std::string> four = comma_separated(commas);
+      four.size() == 4 && std::ranges::all_of(four, is_digits)) {
+    throw written_otherwise(
+        "--shape", text,
+        "--shape " + four[0] + "," + four[1] + "," + four[2] + "," + four[2] + "," + four[3]);
+  }
   const std::vector<std::string> sizes = listed("--shape", text);
   if (sizes.size() != 5) {
     throw invalid_value(

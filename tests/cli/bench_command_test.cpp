@@ -199,3 +199,11 @@ TEST_CASE("a CPU target that is not there is refused with those that are") {
             "  help:  did you mean \"" +
             last + "\"? available: " + names + "\n");
 }
+
+TEST_CASE("the shape of a tensor is answered with one length for queries and one for keys") {
+  for (const std::string shape : {"2,4,256,64", "2x4x256x64"}) {
+    CHECK(attn_cli({"bench", "--shape", shape}).errors ==
+          "attn-cli: invalid value \"" + shape +
+              "\" for --shape\n  where: --shape\n  help:  write --shape 2,4,256,256,64\n");
+  }
+}
