@@ -434,10 +434,15 @@ DocumentList::DocumentList(const BatchOptions& options) : list_(options.files_fr
     for (const std::string& input : options.inputs) {
       if (texts.empty() && options.run.document.model && holds_texts(input)) texts = input;
     }
+    // Files of lines are all that has no document here, and the first of them is named.
+    const Source* const file =
+        sources_.empty() || sources_.front().path == "-" ? nullptr : &sources_.front();
     throw Error(ErrorKind::file,
                 own ? translated("the folder of the results is that of the documents, and results "
                                  "are not read")
-                    : translated("there are no documents in what was given"),
+                : file == nullptr    ? translated("there are no documents in what was given")
+                : file->lines->texts ? translated("{1} has no text", in_quotes(file->path))
+                                     : translated("{1} has no document", in_quotes(file->path)),
                 own ? "RunOptions::out" : "BatchOptions::inputs",
                 own ? translated("give another folder")
                 : !texts.empty()

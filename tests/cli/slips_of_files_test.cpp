@@ -35,6 +35,16 @@ TEST_CASE("an array of texts or documents gets the command that writes one on ea
         file_answer("\"none.txt\" has no text", "--corpus",
                     "write a text on each line of a .txt file, or a document on each line of a "
                     ".jsonl file"));
+  const std::string endings =
+      "documents end in .json, files with one document per line in .jsonl, files with one text per "
+      "line in .txt";
+  CHECK(refused_with(4, {"batch", "--model", own_model, "none.txt", "--out", "b"}, folder.path()) ==
+        file_answer("\"none.txt\" has no text", "attn-cli batch", endings));
+  folder.write("none.jsonl", "\n");
+  CHECK(refused_with(4, {"batch", "none.jsonl", "--out", "b"}, folder.path()) ==
+        file_answer("\"none.jsonl\" has no document", "attn-cli batch", endings));
+  CHECK(refused_with(4, {"validate", "none.jsonl"}, folder.path()) ==
+        file_answer("\"none.jsonl\" has no document", "attn-cli validate", endings));
   folder.write("texts.txt", "The peace\nThe war\n");
   CHECK(
       refused_with(2,
