@@ -227,6 +227,12 @@ ViewOutcome view_input(const ViewOptions& given, const Sink& page,
     ViewOptions options = given;
     options.document.files = access;
     DocumentOptions own = options.document;
+    if (options.paths && own.patch && !own.patch_at.empty()) {
+      throw Error(ErrorKind::usage,
+                  translated("DocumentOptions::patch_at names the part that is patched, so that "
+                             "none are tried in turn"),
+                  "ViewOptions::paths", translated("leave one of them out"));
+    }
     // Paths alone read the other text: the maps are those of the text itself.
     if (options.paths) own.patch.reset();
     OpenedInput input = open_input(own, options.maps);

@@ -77,6 +77,9 @@ TEST_CASE("heads says what its flags of patches and comparisons go with") {
   CHECK(answer("view", {"--patch", "The war", "--logit-difference", " of, to"}) ==
         told("--logit-difference has no effect without --paths", "--logit-difference",
              "add --paths, or leave it out"));
+  CHECK(answer("view", {"--patch", "The war", "--at", "2.0", "--paths"}) ==
+        told("--at names the part that is patched, so that none are tried in turn", "--paths",
+             "leave one of them out"));
   CHECK(answer("heads", {"--without-heads-of", "1.1"}) ==
         told("invalid value \"1.1\" for --without-heads-of", "--without-heads-of",
              "give layers, such as 0,1,2: each head of each takes a pass of the model"));
