@@ -83,40 +83,51 @@ std::string layers_without_map(const ModelRequest& request) {
   return text;
 }
 
-// The heads of ["2.0", "2.3"] or "2.0" by their layers, {"2": [0, 3]}.
-std::string heads_by_layers(const JsonValue& value) {
-  std::vector<std::string> layers, heads;
+// The parts of ["2.0", "2.3"] or "2.0" by their layers, {"2": [0, 3]}; empty if one is not known.
+std::string parts_by_layers(const JsonValue& value) {
+  const std::string all = R"("all")";
+  std::vector<std::pair<std::string, std::string>> layers;  // with the numbers of heads, or all
   const auto add = [&](const JsonValue& name) {
     const auto place =
         name.is(JsonValue::Type::string) ? ModelPlace::parse(name.string()) : std::nullopt;
-    if (!place || !place->head || !place->positions.empty()) return;
-    const std::string text = place->text(), layer = text.substr(0, text.rfind('.'));
-    const auto known = std::ranges::find(layers, layer);
-    const auto at = static_cast<std::size_t>(known - layers.begin());
-    if (known == layers.end()) {
-      layers.push_back(layer);
-      heads.emplace_back();
+    const bool feeds = place && place->part == ModelPlace::Part::feed_forward;
+    if (!place || !place->positions.empty() || !(feeds || place->is_attention())) return false;
+    const std::string layer =
+        place->head ? name.string().substr(0, name.string().rfind('.')) : name.string();
+    auto known = std::ranges::find(layers, layer, &std::pair<std::string, std::string>::first);
+    if (known == layers.end()) known = layers.insert(known, {layer, ""});
+    std::string& heads = known->second;
+    if (!place->head) {
+      heads = all;
+    } else if (heads != all) {
+      heads += (heads.empty() ? "" : ", ") + std::to_string(*place->head);
     }
-    heads[at] += (heads[at].empty() ? "" : ", ") + std::to_string(*place->head);
+    return true;
   };
   if (value.is(JsonValue::Type::array)) {
-    for (std::size_t i = 0; i < value.size(); ++i) add(value.element(i));
-  } else {
-    add(value);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (!add(value.element(i))) return "";
+    }
+  } else if (!add(value)) {
+    return "";
   }
   std::string text;
-  for (std::size_t i = 0; i < layers.size(); ++i)
-    text += (i == 0 ? "" : ", ") + json_string(layers[i]) + ": [" + heads[i] + "]";
-  return "{" + (text.empty() ? R"("1": [0, 3])" : text) + "}";
+  for (const auto& [layer, heads] : layers) {
+    text += (text.empty() ? "" : ", ") + json_string(layer) + ": " +
+            (heads == all ? all : "[" + heads + "]");
+  }
+  return text.empty() ? "" : "{" + text + "}";
 }
 
 void read_heads_off(const JsonValue& root, ModelRequest& request) {
   const Architecture& model = request.folder->architecture;
   const JsonValue* value = root.find("heads_off");
   if (value == nullptr) return;
-  for (const JsonMember& member :
-       expect_object(*value, "/heads_off", translated("write {1}", heads_by_layers(*value)))
-           .members()) {
+  const std::string meant = parts_by_layers(*value);
+  const std::string help =
+      meant.empty() ? translated("name heads by their layers, such as {1}", R"({"1": [0, 3]})")
+                    : translated("write {1}", meant);
+  for (const JsonMember& member : expect_object(*value, "/heads_off", help).members()) {
     const std::string at = pointer_to("/heads_off", member.key);
     const auto place = ModelPlace::parse(member.key);
     const bool feeds = place && place->part == ModelPlace::Part::feed_forward;

@@ -213,6 +213,16 @@ TEST_CASE("lines of a corpus that are documents of another program say which key
         left +
             "expected an object, found an array (at /heads_off); write {\"2\": [0, 3], \"1\": "
             "[1]}\n");
+  CHECK(told(R"({"text": "The people", "heads_off": ["2.0", "2", "1.feed_forward"]})") ==
+        left +
+            "expected an object, found an array (at /heads_off); write {\"2\": \"all\", "
+            "\"1.feed_forward\": \"all\"}\n");
+  for (const std::string unknown : {"[2, 3]", R"(["2.0", "x"])", "[]"}) {
+    CHECK(told(R"({"text": "The people", "heads_off": )" + unknown + "}") ==
+          left +
+              "expected an object, found an array (at /heads_off); name heads by their layers, such "
+              "as {\"1\": [0, 3]}\n");
+  }
   CHECK(told(R"({"text": "The people", "logit": [" world", " people"]})") ==
         left +
             "2 tokens for 1 text (at /logit); for the difference of two logits name the second "
