@@ -892,7 +892,7 @@ TEST_CASE("shards that are missing or not finished are not joined") {
   CHECK(attn_cli({"heads", "--merge", "parts"}, folder.path()).errors ==
         "attn-cli: shard 0 of 2 is missing\n"
         "  where: parts\n"
-        "  help:  read it, or bring its file here\n");
+        "  help:  read it with --shard 0/2, or put its file into this folder\n");
 }
 
 TEST_CASE("a shard that was copied to another number, or twice, is not joined") {
