@@ -387,6 +387,7 @@ constexpr std::pair<std::string_view, std::string_view> exceptions[]{
     {"CompareRequest::renamed", "--map"},
     {"BatchOptions::inputs", "attn-cli batch"},
     {"BenchRequest::kind", "--attention"},
+    {"CircuitsOptions::model", "attn-cli circuits"},
     {"DocumentOptions::fused_rounding", "--rounding"},
     {"DocumentOptions::texts", "--text"},
     {"DocumentOptions::tables", "--table"},

@@ -34,7 +34,8 @@ class CircuitsReading {
   CircuitsReading(const CircuitsOptions& options, ModelFolder folder)
       : options_(options), folder_(std::move(folder)) {
     if (folder_.architecture.vision) {
-      throw input_error(translated("circuits are those of models of texts"), "/model",
+      throw input_error(translated("circuits are those of models of texts"),
+                        "CircuitsOptions::model",
                         translated("name a model of texts"));
     }
     pass_options_.threads = options.threads;
