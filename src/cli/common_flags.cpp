@@ -396,10 +396,19 @@ std::vector<PlotKind> plots(const std::string& text, bool* page) {
                                                                                  : " RESULT") +
                                  " --out " + name + ".png"));
     }
-    if (std::ranges::find(picture_formats(), name, &Named<PictureFormat>::name) !=
-        picture_formats().end()) {
+    const std::size_t point = name.rfind('.');  // npos + 1 = 0
+    const bool format =
+        std::ranges::find(picture_formats(), std::string_view(name).substr(point + 1),
+                          &Named<PictureFormat>::name) != picture_formats().end();
+    if (format && point == name.npos) {
       throw Error(ErrorKind::usage, translated("{1} is a format, not a kind of picture", name),
                   "--plots", translated("write {1}", "--format " + name));
+    }
+    if (format && std::ranges::count(known, std::string_view(name).substr(0, point)) == 0) {
+      throw invalid_value("--plots", name,
+                          translated("name a kind, such as heatmap: its file goes into the folder "
+                                     "of {1}",
+                                     "--out"));
     }
     choice("--plots", name, known);
     if (name == "none" && names.size() > 1) {

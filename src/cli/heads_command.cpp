@@ -10,6 +10,7 @@
 #include "attn/error.hpp"
 #include "attn/heads.hpp"
 #include "attn/language.hpp"
+#include "attn/pictures.hpp"
 #include "attn/terminal.hpp"
 
 #include "cli/commands.hpp"
@@ -342,6 +343,13 @@ void add_plots(Flags& flags, bool& plots) {
            [&](const std::string& text) {
              constexpr std::array<std::string_view, 3> words{"heads", "all", "none"};
              for (const std::string& part : listed("--plots", text)) {
+               const auto kind = std::ranges::find(plot_kinds(), part, &PlotKindInfo::name);
+               if (kind != plot_kinds().end()) {
+                 const std::string command =
+                     kind->of_runs ? "attn-cli run --plots " : "attn-cli plot ";
+                 throw invalid_value("--plots", part,
+                                     translated("draw it with {1}", command + part));
+               }
                plots = choice("--plots", part, words) != 2;
              }
            })

@@ -320,6 +320,10 @@ TEST_CASE("values in other words or forms get the one that is meant") {
               "attn-cli list shows the names, such as YlOrRd, YlOrRd_r or Reds");
   check_value(plot, "--queries", "1", "write --queries 1:2");
   check_value({"run", "x"}, "--plots", "heatmap.png", "did you mean \"heatmap\"?");
+  check_value({"run", "x"}, "--plots", "figure.png",
+              "name a kind, such as heatmap: its file goes into the folder of --out");
+  check_value({"heads", "x"}, "--plots", "heatmap", "draw it with attn-cli run --plots heatmap");
+  check_value({"heads", "x"}, "--plots", "difference", "draw it with attn-cli plot difference");
   check_value({"heads", "x"}, "--analyses", "attention_rollout", "did you mean \"rollout\"?");
   check_value({"heads", "x"}, "--analyses", "logit_lens", "did you mean \"lens\"?");
   check_value({"run", "x"}, "--scale", "sqrt",
