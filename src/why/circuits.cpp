@@ -142,8 +142,8 @@ ModelCircuits::ModelCircuits(const ModelPass& pass)
       stack_(read_stack({model_, pass.weights, pass.texts, options_}, model_.stacks.back())) {
   if (model_.streams) {
     throw input_error(
-        translated("circuits are those of heads that write into one stream of states"), "/model",
-        translated("name another model"));
+        translated("circuits are those of heads that write into one stream of states"),
+        "CircuitsOptions::model", translated("name another model"));
   }
   if (has_head(model_, pass.weights)) words_ = read_head(model_, pass.weights);
 }
@@ -153,7 +153,8 @@ ModelCircuits::LayerMatrices ModelCircuits::matrices(std::size_t n) const {
   const AttentionWeights& self = layer.weights.self;
   if (self.latent) {
     throw input_error(translated("the queries and keys of the model are made of narrow vectors"),
-                      "/model", translated("name a model whose heads read the states themselves"));
+                      "CircuitsOptions::model",
+                      translated("name a model whose heads read the states themselves"));
   }
   LayerMatrices own;
   own.heads = layer.spec.heads.value_or(1);
@@ -353,8 +354,8 @@ std::optional<std::vector<double>> ModelCircuits::moved(const ModelPlace& head,
 
 std::vector<double> ModelCircuits::sought(const ModelPlace& head, std::size_t token) const {
   if (!stack_.embedding.tokens || stack_.embedding.projection) {
-    throw input_error(translated("the model has no embedding of the width of its states"), "/model",
-                      translated("leave the tokens out"));
+    throw input_error(translated("the model has no embedding of the width of its states"),
+                      "CircuitsOptions::model", translated("leave the tokens out"));
   }
   const LayerMatrices layer = matrices(head.layer);
   const std::vector<double> row = embedded(token);

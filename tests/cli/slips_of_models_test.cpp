@@ -417,7 +417,7 @@ TEST_CASE("what needs one stream of states is refused of a model with several") 
   CHECK(refused("view", {"--effects", "--out", "page.html"}) ==
         told("parts are not patched where the states are several streams", "--model",
              "switch heads off, or name another model"));
-  CHECK(refused_with(3, {"circuits", model})
-            .find("circuits are those of heads that write into one stream of states") !=
-        std::string::npos);
+  CHECK(refused_with(3, {"circuits", model}) ==
+        told("circuits are those of heads that write into one stream of states",
+             "attn-cli circuits", "name another model"));
 }

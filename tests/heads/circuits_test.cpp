@@ -58,8 +58,8 @@ TEST_CASE("circuits are reported with tokens, and refused where there are none")
   options.model.path =
       options.model.path.parent_path().parent_path() / "deepseek_v3_latent" / "checkpoint";
   CHECK(error_from([&] { read_circuits(options); }) ==
-        "the queries and keys of the model are made of narrow vectors\n  where: /model\n  help:  "
-        "name a model whose heads read the states themselves");
+        "the queries and keys of the model are made of narrow vectors\n  where: "
+        "CircuitsOptions::model\n  help:  name a model whose heads read the states themselves");
 }
 
 }  // namespace
