@@ -175,7 +175,8 @@ fs::path in_hub(const std::string& given, const fs::path& beside) {
     throw Error(
         ErrorKind::file, translated("there is no folder and no model {1}", in_quotes(given)), "",
         translated("looked for a folder in {1}, and for a model of the hub in {2}, which "
-                   "has {3}; get one of the hub with: hf download {4}",
+                   "has {3}; give the whole path of a folder, or get a model of the hub with: hf "
+                   "download {4}",
                    path_text((beside.empty() ? fs::current_path() : fs::absolute(beside)).native()),
                    path_text(cache.native()), listed(repositories(cache)),
                    shown_name(name_in_hub(name))));

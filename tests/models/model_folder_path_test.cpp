@@ -88,7 +88,8 @@ TEST_CASE("a model is found by its name in the cache of Hugging Face's libraries
           "there is no folder and no model \"tiny/two\"\n  help:  looked for a folder in " +
               fs::current_path().string() + ", and for a model of the hub in " +
               places.hub.string() +
-              ", which has bare, tiny/one; get one of the hub with: hf download tiny/two");
+              ", which has bare, tiny/one; give the whole path of a folder, or get a model of the "
+              "hub with: hf download tiny/two");
     CHECK(error_from([] { model_path("tiny/one@v2", "", {}); }, ErrorKind::file) ==
           "the model \"tiny/one\" is not there as \"v2\"\n  help:  " +
               (places.hub / "models--tiny--one").string() +
@@ -120,8 +121,8 @@ TEST_CASE("names that are meant otherwise than in the cache get the one that is 
   told("models/speechs", "did you mean \"models/speeches\"?");
   told("models/empti", "looked for a folder in " + places.folder.path().string() +
                            ", and for a model of the hub in " + places.hub.string() +
-                           ", which has bare, tiny/one; get one of the hub with: hf download "
-                           "models/empti");
+                           ", which has bare, tiny/one; give the whole path of a folder, or get a "
+                           "model of the hub with: hf download models/empti");
   CHECK(error_from([] { ModelFolder::open("~/speeches", std::nullopt, {}); }, ErrorKind::file) ==
         "there is no folder \"~/speeches\"\n  help:  shells leave ~ as it is in quotes and after "
         "=: write \"$HOME/speeches\"");
