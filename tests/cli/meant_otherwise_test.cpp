@@ -207,8 +207,8 @@ TEST_CASE("lines of a corpus that are documents of another program say which key
       told(R"({"text": "The people", "patch": "The peace"})") ==
       left +
           "expected an object, found a string (at /patch); write \"patch\": {\"text\": \"The "
-          "peace\", \"at\": \"LAYER.HEAD\"}; without \"at\", attn-cli heads takes each part in its "
-          "turn\n");
+          "peace\", \"at\": \"2.0\"} for a part such as head 0 of layer 2; without \"at\", attn-cli "
+          "heads takes each part in its turn\n");
   CHECK(told(R"({"text": "The people", "heads_off": ["2.0", "2.3", "1.1"]})") ==
         left +
             "expected an object, found an array (at /heads_off); write {\"2\": [0, 3], \"1\": "
