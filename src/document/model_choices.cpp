@@ -225,12 +225,11 @@ void read_patch(const JsonValue& root, bool special_tokens, ModelRequest& reques
   expect_known_members(
       expect_object(
           *value, "/patch",
-          is_text
-              ? translated("write {1} for a part such as head 0 of layer 2; without \"at\", "
-                           "attn-cli heads takes each part in its turn",
-                           R"("patch": {"text": )" + json_string(value->string()) +
-                               R"(, "at": "2.0"})")
-              : members_help(known)),
+          is_text ? translated("write {1} for a part such as head 0 of layer 2; without \"at\", "
+                               "attn-cli heads takes each part in its turn",
+                               R"("patch": {"text": )" + json_string(value->string()) +
+                                   R"(, "at": "2.0"})")
+                  : members_help(known)),
       known, "/patch");
   if (model.senses(model.stacks.front())) {
     throw input_error(translated("models of pictures or sound take nothing from another input"),

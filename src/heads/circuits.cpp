@@ -35,8 +35,7 @@ class CircuitsReading {
       : options_(options), folder_(std::move(folder)) {
     if (folder_.architecture.vision) {
       throw input_error(translated("circuits are those of models of texts"),
-                        "CircuitsOptions::model",
-                        translated("name a model of texts"));
+                        "CircuitsOptions::model", translated("name a model of texts"));
     }
     pass_options_.threads = options.threads;
   }

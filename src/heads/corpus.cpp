@@ -584,10 +584,10 @@ HeadsCorpusOutcome merge_corpus(const HeadsCorpusOptions& options) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (found.contains(i)) continue;
-    throw input_error(translated("shard {1} of {2} is missing", i, count), options.out.string(),
-                      translated("read it with {1}, or put its file into this folder",
-                                 "HeadsCorpusOptions::shard " + std::to_string(i) + "/" +
-                                     std::to_string(count)));
+    throw input_error(
+        translated("shard {1} of {2} is missing", i, count), options.out.string(),
+        translated("read it with {1}, or put its file into this folder",
+                   "HeadsCorpusOptions::shard " + std::to_string(i) + "/" + std::to_string(count)));
   }
   all.sums.done = true;
   write_whole_file(path, sums_text(all));

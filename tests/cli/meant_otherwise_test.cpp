@@ -203,12 +203,12 @@ TEST_CASE("lines of a corpus that are documents of another program say which key
         left + "unknown key \"head\" (at /head); leave it out: it is a flag of attn-cli run\n");
   CHECK(told(R"({"text": "The people", "answer": " world"})") ==
         left + "unknown key \"answer\" (at /answer); write \"logit\", the token\n");
-  CHECK(
-      told(R"({"text": "The people", "patch": "The peace"})") ==
-      left +
-          "expected an object, found a string (at /patch); write \"patch\": {\"text\": \"The "
-          "peace\", \"at\": \"2.0\"} for a part such as head 0 of layer 2; without \"at\", attn-cli "
-          "heads takes each part in its turn\n");
+  CHECK(told(R"({"text": "The people", "patch": "The peace"})") ==
+        left +
+            "expected an object, found a string (at /patch); write \"patch\": {\"text\": \"The "
+            "peace\", \"at\": \"2.0\"} for a part such as head 0 of layer 2; without \"at\", "
+            "attn-cli "
+            "heads takes each part in its turn\n");
   CHECK(told(R"({"text": "The people", "heads_off": ["2.0", "2.3", "1.1"]})") ==
         left +
             "expected an object, found an array (at /heads_off); write {\"2\": [0, 3], \"1\": "
@@ -218,10 +218,11 @@ TEST_CASE("lines of a corpus that are documents of another program say which key
             "expected an object, found an array (at /heads_off); write {\"2\": \"all\", "
             "\"1.feed_forward\": \"all\"}\n");
   for (const std::string unknown : {"[2, 3]", R"(["2.0", "x"])", "[]"}) {
-    CHECK(told(R"({"text": "The people", "heads_off": )" + unknown + "}") ==
-          left +
-              "expected an object, found an array (at /heads_off); name heads by their layers, such "
-              "as {\"1\": [0, 3]}\n");
+    CHECK(
+        told(R"({"text": "The people", "heads_off": )" + unknown + "}") ==
+        left +
+            "expected an object, found an array (at /heads_off); name heads by their layers, such "
+            "as {\"1\": [0, 3]}\n");
   }
   CHECK(told(R"({"text": "The people", "logit": [" world", " people"]})") ==
         left +

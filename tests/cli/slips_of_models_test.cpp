@@ -217,9 +217,9 @@ TEST_CASE("tokens and texts that are left over get flags that take them") {
   CHECK(answer("heads", {"--patch", "The war", "--logit-difference", " world", " people"}) ==
         told("--logit-difference takes one value: \" people\" is left over", "attn-cli heads",
              "write --logit-difference \" world, people\""));
-  CHECK(refused_with(3, {"circuits", std::string(ATTN_DATA) + "/shapes"}) ==
-        told("circuits are those of models of texts", "attn-cli circuits",
-             "name a model of texts"));
+  CHECK(
+      refused_with(3, {"circuits", std::string(ATTN_DATA) + "/shapes"}) ==
+      told("circuits are those of models of texts", "attn-cli circuits", "name a model of texts"));
   CHECK(refused_with(2, {"run", "--model", trained, "--pair", "the cat", "a dog"}) ==
         told("--pair takes one value: \"a dog\" is left over", "attn-cli run",
              "write --text \"the cat\" --pair \"a dog\""));
