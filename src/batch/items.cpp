@@ -357,7 +357,6 @@ class DocumentList::Listing {
   }
 
   void add_lines(const fs::path& path, const std::string& below, std::unique_ptr<Lines> lines) {
-    if (lines->begins.empty()) return;
     found_.push_back({path.string(), below, 0, std::move(lines), nullptr});
   }
 
