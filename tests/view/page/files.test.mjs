@@ -60,6 +60,7 @@ test('the address holds the view, and opening it restores it', async () => {
   let address = '';
   await withPage(page, async (view) => {
     await view.click('[role=gridcell][aria-label="Layer 1, head 2"]');
+    await ready(view);
     await pointAtCell(view, 2, 1, true);
     await view.selectOption('#scale', 'log');
     await view.click('#tab-lines');
