@@ -72,8 +72,10 @@ constexpr ForeignKeys foreign_keys[]{
     {"decay", to_translate("write \"linear_attention\": {\"decay\": …}")},
     {"sentence,words,names", to_translate("write \"labels\": {\"query\": […], \"key\": […]}")},
     {"model_name,model_id,model_path", write_model},
-    {"window,window_size,local_window_size,attention_window,window_left,window_right",
-     to_translate("write \"mask\": {\"window\": …}")},
+    {"window,window_size,local_window_size,local_window,attention_window,window_left,window_right,"
+     "left_window,right_window",
+     to_translate("write \"mask\": {\"window\": {\"left\": …, \"right\": …}}, the keys seen "
+                  "before and after a query")},
     {"sliding_window,sliding_window_size",
      to_translate("write \"mask\": {\"window\": {\"left\": 3, \"right\": 0}} for a window of 4, "
                   "which counts the query itself")},
@@ -239,7 +241,8 @@ constexpr MemberOfOthers members_of_others[]{
      {"sink_tokens,num_sink_tokens,sink,global_tokens,global_positions",
       to_translate("write \"global\": [0], the positions of these tokens")}},
     {"mask",
-     {"local_window_size,window_size,window_left,window_right,left,right,local,attention_window",
+     {"local_window_size,window_size,window_left,window_right,left,right,local,attention_window,"
+      "local_window,left_window,right_window",
       to_translate("write \"window\": {\"left\": …, \"right\": …}, the keys seen before and after "
                    "a query")}},
     {"mask",

@@ -302,6 +302,32 @@ constexpr auto option_schemas = std::to_array<SchemaDefinition>({
     {"dropout", +[] { return object_schema<GivenDropout>(dropout_fields); }},
 });
 
+// Help for a window that is written as numbers: both of its sides, [3,0], one number, 3 or [3], or
+// others.
+std::string meant_window(const JsonValue& value) {
+  const auto written = [](double left, double right) {
+    return "{\"left\": " + number_text(left) + ", \"right\": " + number_text(right) + "}";
+  };
+  const bool list = value.is(JsonValue::Type::array);
+  const auto is_number = [&](std::size_t i) {
+    return list && value.element(i).is(JsonValue::Type::number);
+  };
+  if (list && value.size() == 2 && is_number(0) && is_number(1)) {
+    return translated("write {1}", written(value.element(0).number(), value.element(1).number()));
+  }
+  const JsonValue& one = list && value.size() == 1 ? value.element(0) : value;
+  if (one.is_integer() && one.number() >= 1) {
+    const double keys = one.number();
+    return translated(
+        "write {1} for {2} keys before and {2} after a query, or {3} for a window of {2}, which "
+        "counts the query itself",
+        written(keys, keys), number_text(keys), written(keys - 1, 0));
+  }
+  return translated(
+      "write {\"left\": …, \"right\": …}, the keys seen before and after a query; -1 is all of "
+      "them");
+}
+
 }  // namespace
 
 std::span<const SchemaDefinition> option_definitions() noexcept {
@@ -388,17 +414,9 @@ LinearRule read_linear_rule(const JsonValue& value, const std::string& place, DT
 }
 
 Window read_window(const JsonValue& value, const std::string& place) {
-  if (value.is(JsonValue::Type::number) || value.is(JsonValue::Type::array)) {
-    const bool sides = value.is(JsonValue::Type::array) && value.size() == 2 &&
-                       value.element(0).is(JsonValue::Type::number) &&
-                       value.element(1).is(JsonValue::Type::number);
-    throw input_error(
-        translated("expected an object, found {1}", translated(type_text(value))), place,
-        sides ? translated("write {1}",
-                           "{\"left\": " + number_text(value.element(0).number()) +
-                               ", \"right\": " + number_text(value.element(1).number()) + "}")
-              : translated("write {\"left\": …, \"right\": …}, the keys seen before and "
-                           "after a query; -1 is all of them"));
+  if (!value.is(JsonValue::Type::object)) {
+    throw input_error(translated("expected an object, found {1}", translated(type_text(value))),
+                      place, meant_window(value));
   }
   const auto sides = read_object<WindowSides>(window_fields, value, place, After::problem_ends);
   return {sides.left.keys, sides.right.keys};

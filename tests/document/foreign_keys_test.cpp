@@ -159,6 +159,8 @@ TEST_CASE("keys of kernels get the document's own") {
            "leave it out: query heads share key heads wherever there are fewer of these"},
           {R"("mask":{"left":3})", "/mask/left",
            R"(write "window": {"left": …, "right": …}, the keys seen before and after a query)"},
+          {R"("mask":{"left_window":3})", "/mask/left_window",
+           R"(write "window": {"left": …, "right": …}, the keys seen before and after a query)"},
           {R"("mask":{"local":3})", "/mask/local",
            R"(write "window": {"left": …, "right": …}, the keys seen before and after a query)"},
           {R"("mask":{"prefix_len":3})", "/mask/prefix_len", "write \"prefix\""},

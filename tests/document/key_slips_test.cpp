@@ -176,7 +176,8 @@ TEST_CASE("a key of other libraries for one that is there already is left out") 
             "write \"valid_lens\", the number of valid keys of each sample, or \"mask\": "
             "{\"padding\": …}"},
            {sdpa + R"("mask":{"causal":true},"window":2)", "unknown key \"window\"", "/window",
-            "write \"mask\": {\"window\": …}"},
+            R"(write "mask": {"window": {"left": …, "right": …}}, the keys seen before and after )"
+            "a query"},
            {R"("attention":"self","tokens":["a","b"],"seed":1,"parameters":{"init":"torch"},)"
             R"("embedding":{"num_embeddings":2,"vocabulary":["a","b"],"dimension":2,)"
             R"("init":"torch"})",

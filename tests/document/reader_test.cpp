@@ -413,9 +413,16 @@ TEST_CASE("help for usual mistakes") {
         "give nested arrays of numbers, such as [[1,2],[3,4]], or a file, {\"file\": …}");
   CHECK(help_for(start + R"("dropout":0.1})") ==
         "write {\"p\": …, \"training\": true}; without training nothing is dropped");
-  CHECK(help_for(start + R"("mask":{"window":2}})") ==
-        "write {\"left\": …, \"right\": …}, the keys seen before and after a query; -1 is all of "
-        "them");
+  for (const char* window : {"2", "[2]"}) {
+    CHECK(help_for(start + R"("mask":{"window":)" + window + "}}") ==
+          R"(write {"left": 2, "right": 2} for 2 keys before and 2 after a query, or )"
+          R"({"left": 1, "right": 0} for a window of 2, which counts the query itself)");
+  }
+  for (const char* window : {"-1", "1.5", "[1,2,3]", R"("2")"}) {
+    CHECK(help_for(start + R"("mask":{"window":)" + window + "}}") ==
+          "write {\"left\": …, \"right\": …}, the keys seen before and after a query; -1 is all "
+          "of them");
+  }
   CHECK(help_for(start + R"("mask":{"window":[3,-1]}})") == R"(write {"left": 3, "right": -1})");
   CHECK(help_for(start + R"("valid_lens":3})") ==
         "give one number per sample, such as [3], or one per query");
