@@ -261,10 +261,13 @@ class KindExplanation {
 
 // Fields of a selection that have no meaning for a document, in addition to those that open_input()
 // refuses.
-void refuse_selection(const ExplainOptions& options) {
+void refuse_selection(const ExplainOptions& options, const Plan& plan) {
   const MapSelection& selection = options.maps.selection;
-  refuse_from_end(selection.chosen_heads, "MapSelection::chosen_heads");
-  refuse_from_end(selection.layers, "MapSelection::layers");
+  refuse_from_end(selection.chosen_heads, "MapSelection::chosen_heads",
+                  plan.attentions[0].geometry.heads);
+  const ModelRequest* const model = model_of(plan);
+  refuse_from_end(selection.layers, "MapSelection::layers",
+                  model == nullptr ? 1 : model->folder->architecture.stacks[0].layers.size());
   if (selection.layers) {
     throw Error(ErrorKind::usage, translated("a document is explained for one layer at a time"),
                 "MapSelection::layers",
@@ -286,11 +289,11 @@ void refuse_changes(const Plan& plan) {
 }
 
 ExplainOutcome explained_document(const ExplainOptions& options, const Document& document) {
-  refuse_selection(options);
   std::vector<Plan> plans = read_plans(document, [&](Plan& sketch) {
     // The largest type that is computed in.
     choose_steps(sketch, DType::float64, options.document.threads);
   });
+  refuse_selection(options, plans.front());
   std::vector<KindExplanation> explained;
   const ModelRequest* const model = model_of(plans.front());
   if (options.why || options.logit || (model != nullptr && !model->why.empty())) {

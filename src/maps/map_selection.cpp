@@ -182,13 +182,18 @@ std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRang
   return numbers;
 }
 
-void refuse_from_end(const std::optional<std::vector<PositionRange>>& chosen, const char* field) {
+void refuse_from_end(const std::optional<std::vector<PositionRange>>& chosen, const char* field,
+                     std::size_t count) {
   if (!chosen) return;
   for (const PositionRange& range : *chosen) {
     if (range.first.value_or(0) >= 0) continue;
+    const std::int64_t meant = *range.first + static_cast<std::int64_t>(count);
+    const bool one = range.end.value_or(0) == *range.first + 1;
     throw Error(ErrorKind::usage,
                 translated("{1} counts from 0: {2} is below", field, *range.first), field,
-                translated("give its number from 0"));
+                one && meant >= 0
+                    ? translated("write {1}", std::string(field) + " " + std::to_string(meant))
+                    : give_below(count));
   }
 }
 

@@ -41,9 +41,10 @@ std::vector<std::size_t> numbers_in(const std::optional<std::vector<PositionRang
                                     std::size_t count, const std::string& field,
                                     const CountedNoun& what);
 
-/// Throws Error(usage) at `field` for a number that counts from the end, where one sample or head
-/// is chosen by its number.
-void refuse_from_end(const std::optional<std::vector<PositionRange>>& chosen, const char* field);
+/// Throws Error(usage) at `field` for a number that counts from the end, where one sample or head of
+/// `count` is chosen by its number.
+void refuse_from_end(const std::optional<std::vector<PositionRange>>& chosen, const char* field,
+                     std::size_t count);
 
 enum class NumberedThing { sample, head, layer };
 

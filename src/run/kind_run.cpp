@@ -147,8 +147,12 @@ KindRun::KindRun(const RunOptions& options, const Document& document, Plan plan,
                    "plot() as {\"weights\": …}"));
   }
   format_ = options.tensors.value_or(TensorFormat::json);
-  refuse_from_end(options.selection.chosen_samples, "MapSelection::chosen_samples");
-  refuse_from_end(options.selection.chosen_heads, "MapSelection::chosen_heads");
+  if (!plan_.attentions.empty()) {
+    const MapSelection& chosen = options.selection;
+    const Geometry& geometry = plan_.attentions[0].geometry;
+    refuse_from_end(chosen.chosen_samples, "MapSelection::chosen_samples", geometry.batch);
+    refuse_from_end(chosen.chosen_heads, "MapSelection::chosen_heads", geometry.heads);
+  }
   choice_ = {options.sample, options.head, options.selection};
   const MapSelection& selection = options.selection;
   const ModelRequest* const model = model_of(plan_);

@@ -172,6 +172,28 @@ TEST_CASE("steps of several files, or of one, stand below each other, what is no
       "difference, animation, card\n");
 }
 
+TEST_CASE("heads and layers from the end get the number to write, where the input is known") {
+  const std::vector<std::string> text{"--model", std::string(ATTN_DATA) + "/speeches", "--text",
+                                      "The"};
+  const auto refused_last = [&](std::vector<std::string> words, const std::string& flag,
+                                const std::string& value) {
+    words.insert(words.end(), text.begin(), text.end());
+    words.insert(words.end(), {flag, value});
+    return refused_with(2, words);
+  };
+  const auto told = [](const std::string& flag, const std::string& value, const std::string& help) {
+    return "attn-cli: " + flag + " counts from 0: " + value + " is below\n  where: " + flag +
+           "\n  help:  " + help + "\n";
+  };
+  CHECK(refused_last({"run", "--out", "r"}, "--head", "-1") ==
+        told("--head", "-1", "write --head 3"));
+  CHECK(refused_last({"run", "--out", "r"}, "--head", "-2") ==
+        told("--head", "-2", "write --head 2"));
+  CHECK(refused_last({"run", "--out", "r"}, "--head", "-9") == told("--head", "-9", "give 0 to 3"));
+  CHECK(refused_last({"explain"}, "--head", "-1") == told("--head", "-1", "write --head 3"));
+  CHECK(refused_last({"explain"}, "--layers", "-1") == told("--layers", "-1", "write --layers 3"));
+}
+
 TEST_CASE("run counts samples and heads from 0, as its report names them by number") {
   const TemporaryFolder folder;
   folder.write("d.json",
@@ -179,7 +201,7 @@ TEST_CASE("run counts samples and heads from 0, as its report names them by numb
   for (const std::string flag : {"--sample", "--head"}) {
     CHECK(refused_with(2, {"run", "d.json", flag, "-1", "--out", "r"}, folder.path()) ==
           "attn-cli: " + flag + " counts from 0: -1 is below\n  where: " + flag +
-              "\n  help:  give its number from 0\n");
+              "\n  help:  write " + flag + " 0\n");
   }
 }
 

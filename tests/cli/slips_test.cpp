@@ -286,8 +286,6 @@ TEST_CASE("errors of what a flag says name the flag, and what is left over says 
        "reports"},
       {{"show", "w.json", "--head", "-1"},
        "--head counts from 0: -1 is below\n  where: --head\n  help:  give its number from 0"},
-      {{"explain", "d.json", "--head", "-1"},
-       "--head counts from 0: -1 is below\n  where: --head\n  help:  give its number from 0"},
       {{"explain", "d.json", "--sample", "-1"},
        "--sample counts from 0: -1 is below\n  where: --sample\n  help:  give its number from 0"},
   });
