@@ -262,14 +262,16 @@ PositionRange position_range(const std::string& flag, const std::string& text, b
   }
   if (colon == std::string::npos || !read(text.substr(0, colon), range.first) ||
       !read(text.substr(colon + 1), range.end)) {
-    const std::size_t dash = text.find('-');
+    const std::size_t between = std::min(text.find_first_of("-."), text.size());
+    const std::size_t second = std::min(text.find_first_not_of("-.", between), text.size());
+    const std::string sign = text.substr(between, second - between);
     std::size_t last = 0;
-    if (single && dash != text.npos && is_digits(text.substr(0, dash)) &&
-        parse_number(text.substr(dash + 1), last)) {
+    if ((sign == "-" || sign == "..") && is_digits(text.substr(0, between)) &&
+        parse_number(text.substr(second), last)) {
       throw invalid_value(
           flag, text,
           translated("write {1}: a range leaves out its end",
-                     flag + " " + text.substr(0, dash) + ":" + std::to_string(last + 1)));
+                     flag + " " + text.substr(0, between) + ":" + std::to_string(last + 1)));
     }
     throw wrong_value(
         flag, text,

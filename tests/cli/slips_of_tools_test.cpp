@@ -534,6 +534,8 @@ TEST_CASE("values in the words of other tools get what a flag takes") {
 
 TEST_CASE("ranges, powers and texts in other words get what a flag takes") {
   check_value({"run", "x"}, "--layers", "0-2", "write --layers 0:3: a range leaves out its end");
+  check_value({"run", "x"}, "--layers", "0..2", "write --layers 0:3: a range leaves out its end");
+  check_value({"run", "x"}, "--queries", "0-2", "write --queries 0:3: a range leaves out its end");
   check_value({"compare", "a", "b"}, "--atol", "2^-11", "write --atol 0.00048828125");
   check_value({"run", "x"}, "--generate", "not good",
               "give a number of tokens, or --continue \"not good\"");
