@@ -121,6 +121,9 @@ std::string meant_pairs(const std::string& text) {
 
 // Throws Error(usage) for names of heads that are written as elsewhere.
 void check_heads(const Flag& flag, const std::string& text) {
+  const bool letters = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0;
+  if (const std::string head = meant_head(text); flag.name == "--head" && letters && !head.empty())
+    throw written_otherwise(flag.name, text, layer_and_head(head));
   if (!flag.value.starts_with("LAYER.HEAD") && flag.value != "PLACE") return;
   if (const std::string pairs = meant_pairs(text); !pairs.empty())
     throw written_otherwise(flag.name, text, flag.name + " " + pairs);

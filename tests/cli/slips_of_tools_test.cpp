@@ -533,6 +533,7 @@ TEST_CASE("values in the words of other tools get what a flag takes") {
 }
 
 TEST_CASE("ranges, powers and texts in other words get what a flag takes") {
+  check_value({"run", "x"}, "--head", "L1H2", "write --layers 1 --head 2");
   check_value({"run", "x"}, "--layers", "0-2", "write --layers 0:3: a range leaves out its end");
   check_value({"run", "x"}, "--layers", "0..2", "write --layers 0:3: a range leaves out its end");
   check_value({"run", "x"}, "--queries", "0-2", "write --queries 0:3: a range leaves out its end");
