@@ -70,6 +70,26 @@ std::string listed_numbers(const std::vector<std::size_t>& numbers) {
   return list;
 }
 
+// Help for a patch that is beyond the rows and columns of a picture's patches, "8,8"; empty for
+// other texts or labels.
+std::string patch_range(const std::string& query, const std::vector<std::string>& labels) {
+  std::size_t rows = 0, columns = 0;
+  const auto is_patch = [](const std::string& text, std::size_t& row, std::size_t& column) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    return comma < text.size() && parse_number(text.substr(0, comma), row) &&
+           parse_number(text.substr(comma + 1), column);
+  };
+  std::size_t row = 0, column = 0;
+  for (const std::string& label : labels) {
+    if (!is_patch(label, row, column)) continue;
+    rows = std::max(rows, row + 1);
+    columns = std::max(columns, column + 1);
+  }
+  if (rows == 0 || !is_patch(query, row, column)) return "";
+  return translated("give a row from 0 to {1} and a column from 0 to {2}, such as {3}", rows - 1,
+                    columns - 1, std::to_string(rows - 1) + "," + std::to_string(columns - 1));
+}
+
 // Position of a query that is named by its label, as in the file or as pictures show it, or by its
 // position.
 std::size_t named_query(const std::string& query, std::size_t count,
@@ -106,9 +126,11 @@ std::size_t named_query(const std::string& query, std::size_t count,
                       translated("write {1}", "MapSelection::queries " + query));
   }
   const std::vector<std::string_view> known(labels.begin(), labels.end());
-  throw input_error(
-      translated("no query is called \"{1}\"", query), "MapSelection::query",
-      labels.empty() ? translated("give its position from 0") : suggestion(query, known));
+  const std::string of_patches = patch_range(query, labels);
+  throw input_error(translated("no query is called \"{1}\"", query), "MapSelection::query",
+                    labels.empty()       ? translated("give its position from 0")
+                    : of_patches.empty() ? suggestion(query, known)
+                                         : of_patches);
 }
 
 // "Key 4, [SEP] and Key 8".

@@ -194,6 +194,14 @@ TEST_CASE("heads and layers from the end get the number to write, where the inpu
   CHECK(refused_last({"explain"}, "--layers", "-1") == told("--layers", "-1", "write --layers 3"));
 }
 
+TEST_CASE("a patch beyond a picture gets the range of its rows and columns") {
+  const std::string shapes = std::string(ATTN_DATA) + "/shapes";
+  CHECK(refused_with(3, {"run", "--model", shapes, "--image", shapes + "/red_ring.png", "--query",
+                         "8,8", "--out", "r"}) ==
+        "attn-cli: no query is called \"8,8\"\n  where: --query\n"
+        "  help:  give a row from 0 to 7 and a column from 0 to 7, such as 7,7\n");
+}
+
 TEST_CASE("run counts samples and heads from 0, as its report names them by number") {
   const TemporaryFolder folder;
   folder.write("d.json",
