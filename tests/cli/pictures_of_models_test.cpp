@@ -53,7 +53,7 @@ TEST_CASE("explain takes a query by its patch or its token") {
   CHECK(none.errors ==
         "attn-cli: no query is called \"2,30\"\n"
         "  where: --query\n"
-        "  help:  did you mean \"2,0\"?\n");
+        "  help:  give a row from 0 to 7 and a column from 0 to 7, such as 7,7\n");
 }
 
 TEST_CASE("similarities of pictures and texts are a map of theirs, with labels and lines") {

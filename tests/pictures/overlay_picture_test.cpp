@@ -83,9 +83,7 @@ TEST_CASE("the query of an overlay is named by row and column, by a token or by 
   CHECK(error_from([&] { title("4,0"); }) ==
         "no query is called \"4,0\"\n"
         "  where: MapSelection::query\n"
-        "  help:  known: [CLS], 0,0, 0,1, 0,2, 0,3, 1,0, 1,1, 1,2, 1,3, 2,0, 2,1, 2,2, 2,3, 3,0, "
-        "3,1, "
-        "3,2, 3,3");
+        "  help:  give a row from 0 to 3 and a column from 0 to 3, such as 3,3");
   CHECK(error_from([&] { title("17"); }) ==
         "there is no query 17 among 17 queries\n"
         "  where: MapSelection::query\n"
@@ -115,7 +113,7 @@ TEST_CASE(
   CHECK(error_from([&] { draw(request); }) ==
         "no query is called \"3,3\"\n"
         "  where: MapSelection::query\n"
-        "  help:  known: 0,0, 0,1, 1,0, 1,1");
+        "  help:  give a row from 0 to 1 and a column from 0 to 1, such as 1,1");
 }
 
 TEST_CASE("a chosen query is one row of a heatmap too") {
