@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -287,6 +288,13 @@ class GivenCommand {
     }
   }
 
+  // Whether a text is one word that ends as the names of files with texts do.
+  static bool ends_like_a_file(const std::string& text) {
+    const std::string ending = std::filesystem::path(text).extension().string();
+    return text.find_first_of(" \t\n") == text.npos &&
+           (ending == ".txt" || ending == ".md" || ending == ".json" || ending == ".jsonl");
+  }
+
   static void warn_of_texts(const Flag& flag, const Texts& texts) {
     for (const std::string& text : texts.several) {
       const std::size_t comma = text.find(',');
@@ -306,6 +314,9 @@ class GivenCommand {
       if (flag.name == "--text" && text == "-") {
         warn({translated("the text is \"-\" itself: for standard input write {1}",
                          flag.name + " \"$(cat)\"")});
+      }
+      if (ends_like_a_file(text)) {
+        warn({translated("the text is \"{1}\" itself, of which there is no file", text)});
       }
       if (!has_curly_quotes(text)) continue;
       warn({translated("quotes such as “ stay in the text, as shells know only \" and ': write {1}",

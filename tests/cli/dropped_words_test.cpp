@@ -110,6 +110,10 @@ TEST_CASE("a flag that has no effect beside another one is refused with both") {
   CHECK(dash.errors ==
         "attn-cli: warning: the text is \"-\" itself: for standard input write --text "
         "\"$(cat)\"\n");
+  const Outcome gone = attn_cli({"tokens", "--model", speeches_model, "--text", "speech.txt"});
+  CHECK(gone.exit_code == 0);
+  CHECK(gone.errors ==
+        "attn-cli: warning: the text is \"speech.txt\" itself, of which there is no file\n");
   CHECK(attn_cli({"run", "--model", speeches_model, "--text", "The peace", "--head", "3",
                   "--tensors", "csv", "--plots", "none", "--out", "r"},
                  folder.path())
