@@ -8,6 +8,7 @@
 
 #include "io/json_value.hpp"
 #include "io/number_array.hpp"
+#include "io/tensor_call.hpp"
 #include "support/errors.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -23,6 +24,8 @@ constexpr const char* help_shell = to_translate(
     "strings and keys are written in straight double quotes, which a shell takes away "
     "unless the whole text stands in single quotes");
 constexpr const char* help_backslash = to_translate("write a backslash itself as \\\\");
+constexpr const char* help_number =
+    to_translate("write the number itself, such as 1.4142: JSON computes nothing");
 constexpr const char* help_utf8 = to_translate("save the text as UTF-8");
 
 // True for characters of a word without quotes: a literal, a number, a name.
@@ -148,8 +151,7 @@ std::string help_for_word(std::string_view word) {
     return translated("write all rows and numbers: nothing stands for those between");
   constexpr auto functions = std::to_array<std::string_view>(
       {"sqrt", "exp", "log", "pow", "sin", "cos", "pi", "e", "math.sqrt", "np.sqrt", "math.pi"});
-  if (std::ranges::count(functions, word) > 0)
-    return translated("write the number itself, such as 1.4142: JSON computes nothing");
+  if (std::ranges::count(functions, word) > 0) return translated(help_number);
   if (word[0] == '+' || word[0] == '.') return translated("a number starts with a digit or '-'");
   if (word[0] == '0' && word.size() > 1 && is_json_digit(word[1]))
     return translated("a number has no leading zeros");
@@ -354,7 +356,11 @@ class Search {
       return translated("add a comma before it");
     }
     if (is_value_) return "";
-    if (!word_.empty()) return help_for_word(word_);
+    if (!word_.empty()) {
+      // A file that a document names may be somebody's secret, which errors do not repeat.
+      const std::string call = quotes_ ? instead_of_call(text_.substr(begin_)) : "";
+      return call.empty() ? help_for_word(word_) : call;
+    }
     if (at_end) {
       return translated("the text seems to be cut off: a bracket or a quote is not closed");
     }
@@ -364,6 +370,7 @@ class Search {
       return translated("remove the comma before '{1}'", std::string(1, c));
     }
     if (c == '\'') return translated(help_quotes);
+    if ((c == '*' || c == '%') && expected == Expected::comma) return translated(help_number);
     if (c == '/' && expected == Expected::comma && begin_ > 0 && is_json_digit(text_[begin_ - 1]))
       return translated("write a fraction as a decimal number, such as 0.5");
     if (c == '(') return translated("arrays have square brackets, [ and ]");

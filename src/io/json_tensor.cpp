@@ -11,6 +11,7 @@
 #include "io/number_array.hpp"
 #include "io/raw_array.hpp"
 #include "io/safetensors.hpp"
+#include "io/tensor_call.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -311,26 +312,13 @@ Tensor read_reference(const JsonValue& value, const std::string& pointer, const 
 
 namespace {
 
-// Help for a text in place of a tensor: a number in quotes, or a call such as "torch.rand(2, 5)"
-// of a function that documents have a word for. Empty for any other text.
+// Help for a text in place of a tensor: a number in quotes, or a call such as "torch.rand(2, 5)".
+// Empty for any other text.
 std::string meant_by(const std::string& text) {
   double number = 0;
-  if (parse_number(text, number) && std::isfinite(number))
-    return translated("write it without quotes: {1}", text);
-  const std::size_t opened = text.find('('), closed = text.rfind(')');
-  if (opened == std::string::npos || closed == std::string::npos || closed < opened) return "";
-  const std::string_view call = std::string_view(text).substr(0, opened);
-  const std::string_view name = call.substr(call.rfind('.') + 1);  // npos + 1 = 0
-  constexpr std::string_view known[]{"rand", "randn", "zeros", "ones"};
-  if (std::ranges::find(known, name) == std::end(known)) return "";
-  std::string sizes;
-  for (std::size_t at = opened + 1; at < closed; ++at) {
-    const char c = text[at];
-    if (c == ' ' || c == '(' || c == ')' || c == '[' || c == ']') continue;
-    if (c != ',' && (c < '0' || c > '9')) return "";
-    sizes += c;
-  }
-  return translated("write {1}", "{\"" + std::string(name) + "\": [" + sizes + "]}");
+  return parse_number(text, number) && std::isfinite(number)
+             ? translated("write it without quotes: {1}", text)
+             : instead_of_call(text);
 }
 
 }  // namespace

@@ -263,7 +263,8 @@ TEST_CASE("kinds and sources of numbers get what is meant") {
           {R"("documents":[{}])", "/attention",
            "write each document into a file of its own, or a line each into a .jsonl file for "
            "batch"},
-          {missing + "\"torch.rand(2, 5)\"", "/query", R"(write {"rand": [2,5]})"},
+          {missing + "\"torch.rand(2, 5)\"", "/query",
+           R"(write {"rand": [2,5]}, and one "seed" at the top of the document)"},
           {missing + "\"np.zeros((2, 5))\"", "/query", R"(write {"zeros": [2,5]})"},
           {missing + R"({"randint":[2,5]})", "/query/randint",
            "there are no random integers: write the numbers, or give a file"},

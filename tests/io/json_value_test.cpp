@@ -430,6 +430,9 @@ TEST_CASE("bare words get advice") {
       {"[[1], ...]",
        "\"...\" is not a JSON value\n  where: line 1, column 7\n"
        "  help:  write all rows and numbers: nothing stands for those between"},
+      {"{\"query\": torch.randn(2, 3)}",
+       "\"torch.randn\" is not a JSON value\n  where: line 1, column 11\n"
+       "  help:  write {\"randn\": [2,3]}, and one \"seed\" at the top of the document"},
       {"[truefalse]",
        std::string("\"truefalse\" is not a JSON value\n  where: line 1, column 2") + quotes_help},
       {"[“a”]",
@@ -494,6 +497,9 @@ TEST_CASE("brackets, commas and fractions of other languages get advice") {
       {"[1/2]",
        "expected ',' or ']', found '/'\n  where: line 1, column 3\n"
        "  help:  write a fraction as a decimal number, such as 0.5"},
+      {"[2*3]",
+       "expected ',' or ']', found '*'\n  where: line 1, column 3\n"
+       "  help:  write the number itself, such as 1.4142: JSON computes nothing"},
   });
 }
 
