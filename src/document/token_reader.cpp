@@ -162,6 +162,40 @@ std::string list_of_words(const std::string& text) {
   return "[" + list + "]";
 }
 
+// Longest text whose words an error repeats as a list.
+constexpr std::size_t longest_text = 200;
+
+bool has_several_words(const JsonValue& token) {
+  if (!token.is(JsonValue::Type::string) || token.string().size() > longest_text) return false;
+  const std::string& text = token.string();
+  const std::size_t blank = text.find(' ', text.find_first_not_of(' '));
+  return text.find_first_not_of(' ', blank) != std::string::npos;
+}
+
+/// Token of several words, "the cat sat", that a vocabulary lacks.
+struct SeveralWords {
+  std::string token, at, written;  // `written`: what to write in its place
+};
+
+// The first one among sequences of tokens; absent if there is none.
+std::optional<SeveralWords> several_words(const JsonValue& tokens, const Vocabulary& vocabulary,
+                                          const std::string& pointer) {
+  bool all = tokens.size() > 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) all = all && has_several_words(tokens.element(i));
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const JsonValue& token = tokens.element(i);
+    const std::string at = pointer_to(pointer, i);
+    if (token.is(JsonValue::Type::array)) {
+      if (auto found = several_words(token, vocabulary, at)) return found;
+    } else if (has_several_words(token) && !vocabulary.find(token.string())) {
+      const std::string list = list_of_words(token.string());
+      // Each is a sequence if no string is a word.
+      return SeveralWords{token.string(), at, all ? list : list.substr(1, list.size() - 2)};
+    }
+  }
+  return std::nullopt;
+}
+
 bool same_tokens(const Vocabulary& a, const Vocabulary& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -396,6 +430,9 @@ TokenRows TokenReader::read_rows(const JsonValue& value, const std::string& way,
     if (!vocabulary_)
       throw input_error(translated("tokens need a vocabulary"), at("vocabulary"),
                         translated("give a list of tokens or {\"file\": …}"));
+    if (const auto several = several_words(value, *vocabulary_, where); several && !unknown_)
+      throw input_error(translated("token {1} is not in the vocabulary", in_quotes(several->token)),
+                        several->at, translated("write {1}", several->written));
     const auto words =
         read_each(value, where, bare, translated("a sequence of tokens"), strings_of);
     return token_rows(words, *vocabulary_, unknown_, where);
@@ -472,7 +509,6 @@ void check_one_way(const JsonValue& root, const std::string& prefix, const std::
 bool is_bare(const JsonValue& value, std::string_view way, const std::string& where) {
   const bool is_text = way == "text", of_tokens = way == "tokens";
   if (is_text && value.is(JsonValue::Type::string)) return true;
-  constexpr std::size_t longest_text = 200;
   if (of_tokens && value.is(JsonValue::Type::string) && value.string().size() <= longest_text) {
     throw input_error(translated("expected {1}, found {2}", translated("sequences of tokens"),
                                  translated(type_text(value))),
@@ -511,6 +547,11 @@ TokenStates TokenReader::read(const JsonValue& root, const std::string& prefix,
     check_ids(rows, table_.shape()[0], where);
     if (std::string doubt = padding_doubt(root, prefix, rows); !doubt.empty())
       result.warnings.push_back(std::move(doubt));
+    if (const auto several =
+            way == "tokens" ? several_words(value, *vocabulary_, where) : std::nullopt)
+      result.warnings.push_back(
+          translated("{1}: the token {2} is not in the vocabulary and counts as unknown: write {3}",
+                     several->at, in_quotes(several->token), several->written));
     const Shape shape = padded_shape(rows, pad_, where);
     batch.ids = tensors.drawn(shape, DType::int64, where, [&] {
       batch = padded(rows, pad_, where);

@@ -25,7 +25,7 @@ struct TokenStates {
   std::vector<std::vector<std::string>>
       labels;  ///< for each sample; empty if the tokens have no names
   std::vector<std::vector<std::string>> recovered_tokens;
-  std::vector<std::string> warnings;  ///< of padding that is seen like any other token
+  std::vector<std::string> warnings;  ///< of padding that is seen, and of joined words
   Tensor rows;  ///< embeddings before positions were added; absent if none are
 };
 

@@ -92,12 +92,31 @@ TEST_CASE("an embedding without tokens is a warning") {
   CHECK(result.reports[0].warnings[0] == "\"embedding\" has no effect: the document has no tokens");
 }
 
+TEST_CASE("unknown tokens of several words are warned of with their words") {
+  const auto warning = [](const std::string& sequences) {
+    const auto result = run_document(with_embedding(sequences, R"(,"pad":"_","unknown":"c")"));
+    REQUIRE(result.reports[0].warnings.size() == 1);
+    return result.reports[0].warnings[0];
+  };
+  const std::string unknown = " is not in the vocabulary and counts as unknown: write ";
+  CHECK(warning(R"("tokens":["a b","c a"])") ==
+        "/tokens/0: the token \"a b\"" + unknown + "[\"a\", \"b\"]");
+  CHECK(warning(R"("tokens":["c","a b"])") ==
+        "/tokens/1: the token \"a b\"" + unknown + "\"a\", \"b\"");
+  CHECK(warning(R"("tokens":[["c","a"],["a b"," ","c"]])") ==
+        "/tokens/1/0: the token \"a b\"" + unknown + "\"a\", \"b\"");
+}
+
 TEST_CASE("tokens that are not known are refused at their place") {
   CHECK(
       problems_of(with_embedding(R"("tokens":["a","bb"])")) ==
       "token \"bb\" is not in the vocabulary\n"
       "  where: doc.json, /tokens/1\n"
       "  help:  known: \"_\", \"a\", \"b\", \"c\"; or name an \"unknown\" token in the embedding");
+  CHECK(problems_of(with_embedding(R"("tokens":["a b c"])")) ==
+        "token \"a b c\" is not in the vocabulary\n"
+        "  where: doc.json, /tokens/0\n"
+        "  help:  write [\"a\", \"b\", \"c\"]");
   CHECK(problems_of(with_embedding(R"("tokens":["a"],"memory_tokens":[["a"],["zzzz"]])")) ==
         "token \"zzzz\" is not in the vocabulary\n"
         "  where: doc.json, /memory_tokens/1/0\n"
