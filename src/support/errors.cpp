@@ -285,12 +285,32 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
+// The only candidate that begins with a name in its plain form; empty if none or several do.
+std::string_view only_one_begun(const std::string& wanted,
+                                std::span<const std::string_view> candidates) {
+  std::string_view begun;
+  if (wanted.size() < 2) return begun;
+  for (const std::string_view candidate : candidates) {
+    if (!plain_name(candidate).starts_with(wanted)) continue;
+    if (!begun.empty()) return {};
+    begun = candidate;
+  }
+  return begun;
+}
+
+// A name without the separators at its end: "ylorrd" of "YlOrRd_".
+std::string without_end(std::string name) {
+  name.erase(name.find_last_not_of('-') + 1);  // npos + 1 = 0
+  return name;
+}
+
 // The candidate that is written otherwise, has another name elsewhere, or is the only one to begin
 // with `name`; empty if there is none.
 std::string_view obvious_name(std::string_view name, std::span<const std::string_view> candidates) {
-  const std::string wanted = plain_name(name);
+  const std::string wanted = plain_name(name), whole = without_end(wanted);
   for (const std::string_view candidate : candidates) {
-    if (plain_name(candidate) == wanted) return candidate;
+    const std::string known = plain_name(candidate);
+    if (known == wanted || known == whole) return candidate;
   }
   for (const auto& [ours, theirs] : foreign_names) {
     if (!has_word(theirs, wanted)) continue;
@@ -305,14 +325,7 @@ std::string_view obvious_name(std::string_view name, std::span<const std::string
       if (plain_name(candidate) == turned) return candidate;
     }
   }
-  std::string_view begun;
-  if (wanted.size() < 2) return begun;
-  for (const std::string_view candidate : candidates) {
-    if (!plain_name(candidate).starts_with(wanted)) continue;
-    if (!begun.empty()) return {};
-    begun = candidate;
-  }
-  return begun;
+  return only_one_begun(wanted, candidates);
 }
 
 // The longest candidate that is what a longer name says first of all: its last word, "rollout" of
@@ -371,6 +384,11 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
   const std::string_view best = nearest_name(name, candidates);
+  // "YlOrRd_" may be "YlOrRd" as well as "YlOrRd_r".
+  const std::string_view longer =
+      plain_name(name).ends_with('-') ? only_one_begun(plain_name(name), candidates) : "";
+  if (!best.empty() && !longer.empty() && longer != best)
+    return translated("did you mean \"{1}\" or \"{2}\"?", best, longer);
   if (!best.empty()) return translated("did you mean \"{1}\"?", best);
   constexpr std::size_t most_listed = 50;
   const std::size_t listed = std::min(candidates.size(), most_listed);

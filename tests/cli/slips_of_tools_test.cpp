@@ -307,6 +307,7 @@ TEST_CASE("flags of shells and of other programs get their cure") {
 TEST_CASE("values in other words or forms get the one that is meant") {
   const std::vector<std::string> plot{"plot", "heatmap", "x", "--out", "x.png"};
   check_value(plot, "--cmap", "viridis_reversed", "did you mean \"viridis_r\"?");
+  check_value(plot, "--cmap", "ylorrd_", "did you mean \"YlOrRd\" or \"YlOrRd_r\"?");
   check_value(plot, "--annotate", ".2f", "write --annotate-format .2f");
   check_value(plot, "--annotate", "%.1f", "write --annotate-format .1f");
   check_value(plot, "--annotate", "4", "known: auto, on, off");

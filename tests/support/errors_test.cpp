@@ -122,6 +122,15 @@ TEST_CASE("a suggestion names the nearest name, or else those that there are") {
   CHECK(suggestion("no name at all", many) == known + " and 350 more");
 }
 
+TEST_CASE("a separator too many is no edit, and both names are told where one goes on with it") {
+  constexpr std::array<std::string_view, 4> maps = {"YlOrRd", "YlOrRd_r", "viridis", "viridis_r"};
+  CHECK(suggestion("ylorrd_", maps) == "did you mean \"YlOrRd\" or \"YlOrRd_r\"?");
+  CHECK(suggestion("YlOrRD", maps) == "did you mean \"YlOrRd\"?");
+  CHECK(suggestion("viridis_R", maps) == "did you mean \"viridis_r\"?");
+  CHECK(suggestion("Viridis_r_", maps) == "did you mean \"viridis_r\"?");
+  CHECK(suggestion("causal_", masks) == "did you mean \"causal\"?");
+}
+
 TEST_CASE("errors of the operating system are in the reader's language") {
   CHECK(system_error_text(ENOENT) == "No such file or directory");
   const Chinese chinese;
@@ -139,7 +148,8 @@ TEST_CASE("each error that files usually meet has its Chinese") {
   }
 }
 
-TEST_CASE("places of errors are the same in every language, and translated where people read them") {
+TEST_CASE(
+    "places of errors are the same in every language, and translated where people read them") {
   CHECK(line_place(3) == "line 3");
   CHECK(line_place(3, 5) == "line 3, column 5");
   CHECK(row_place(2) == "row 2");
