@@ -625,6 +625,31 @@ std::optional<std::string> others_warning(const SelectedMap& selected, bool grid
       head, heads, next(head, heads));
 }
 
+std::optional<std::string> counting_warning(const SelectedMap& selected) {
+  const MapSelection& selection = selected.choice.selection;
+  const std::size_t first = selected.first_number;
+  if (first == 0) return std::nullopt;
+  std::string typed, drawn;
+  const auto add = [](std::string& list, const std::string& name) {
+    list += (list.empty() ? "" : translated(", ")) + name;
+  };
+  if (selection.chosen_samples && !samples_together(selection)) {
+    const std::size_t sample = drawn_samples(selected).front();
+    add(typed, translated("sample {1}", sample));
+    add(drawn, translated("Sample {1}", sample + first));
+  }
+  if (selection.chosen_heads && !heads_together(selection)) {
+    const std::size_t head = drawn_heads(selected).front();
+    add(typed, translated("head {1}", head));
+    add(drawn, translated("Head {1}", head + first));
+  }
+  if (typed.empty()) return std::nullopt;
+  return translated(
+      "the picture calls {1} \"{2}\": pictures of documents count from 1, as in tutorials, and all "
+      "else from 0; FigureOptions::title gives another title",
+      typed, drawn);
+}
+
 std::string place_text(const SelectedMap& selected) {
   return place_text(selected, selected.choice.sample, selected.choice.head);
 }

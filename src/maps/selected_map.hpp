@@ -85,6 +85,10 @@ std::string place_text(const SelectedMap& selected);
 /// are layers; `layers`: whether there are.
 std::optional<std::string> others_warning(const SelectedMap& selected, bool grid, bool layers);
 
+/// The warning that the picture counts from 1 what the choice names from 0, as in the title
+/// "(Sample 1, Head 2)" of head 1; absent where nothing is named or the picture counts from 0.
+std::optional<std::string> counting_warning(const SelectedMap& selected);
+
 /// Warnings of what the choice asks for in vain: pieces of words to merge of which none belong
 /// together, rows to renormalise that sum to 1, hidden cells to show plainly where none are.
 std::vector<std::string> choices_without_effect(const AttentionMap& map, const MapChoice& choice);

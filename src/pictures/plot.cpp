@@ -501,8 +501,15 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
   try {
     std::vector<Picture> pictures =
         drawn_in(drawing.options.figure.style, [&] { return make(drawing); });
-    if (kind.info.most_files == 1 && !drawing.of.empty())
+    if (kind.info.most_files == 1 && !drawing.of.empty()) {
+      const AttentionMap& map = drawing.of[0].map;
       add_choice_warnings(drawing.of[0], drawing, kind, warnings);
+      const bool own_titles = !drawing.options.figure.title && !drawing.options.titles;
+      if (own_titles && kind.shows_weights() && map.numbers) {
+        if (auto counting = counting_warning(SelectedMap(map, drawing.choice)))
+          warnings.push_back(std::move(*counting));
+      }
+    }
     const PlotKind drawn = kind.info.kind;
     if (auto warning = resolution_without_effect(request)) warnings.push_back(std::move(*warning));
     if (request.options.threshold > 0 && drawn != PlotKind::lines && drawn != PlotKind::arcs) {

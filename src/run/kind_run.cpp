@@ -499,7 +499,14 @@ void KindRun::report(std::size_t at, ReportedWeights& result) {
     result.heatmap.title = title_of(selected);
     return selected;
   });
-  if (at == 0) choices_in_vain_ = choices_without_effect(map, choice);
+  if (at == 0) {
+    choices_in_vain_ = choices_without_effect(map, choice);
+    const bool own_titles = !options_.plot.figure.title && !options_.plot.titles;
+    if (own_titles && draws_weights()) {
+      if (auto counting = counting_warning(SelectedMap(map, choice)))
+        choices_in_vain_.push_back(std::move(*counting));
+    }
+  }
   if (wants_weights()) {
     result.weights = chosen.numbers.matrix(options_.sample, result.head);
     // Cells of several positions that have no labels are named in pictures alone.

@@ -181,6 +181,31 @@ TEST_CASE("the ticks of a tutorial's picture select their queries and keys") {
         std::string::npos);
 }
 
+TEST_CASE("a number that a tutorial's picture counts from 1 is told where it is typed from 0") {
+  const TemporaryFolder folder;
+  folder.write("d.json", document);
+  REQUIRE(attn_cli({"run", "d.json", "--out", "r", "--plots", "none"}, folder.path()).exit_code ==
+          0);
+  const std::string rest =
+      ": pictures of documents count from 1, as in tutorials, and all else from 0; --title gives "
+      "another title\n";
+  const Words drawn{"plot", "heatmap", "r", "--out", "m.svg", "--sample", "0", "--head"};
+  const auto warnings = [&](const Words& more) {
+    Words words = drawn;
+    words.insert(words.end(), more.begin(), more.end());
+    return attn_cli(words, folder.path()).errors;
+  };
+  CHECK(warnings({"1"}) ==
+        "attn-cli: warning: the picture calls sample 0, head 1 \"Sample 1, Head 2\"" + rest);
+  CHECK(read_text(folder / "m.svg").find("(Sample 1, Head 2)") != std::string::npos);
+  CHECK(warnings({"mean"}) == "attn-cli: warning: the picture calls sample 0 \"Sample 1\"" + rest);
+  CHECK(warnings({"1", "--title", "Head 1 of d"}) == "");
+  CHECK(attn_cli({"run", "d.json", "--out", "o", "--head", "1", "--format", "svg"}, folder.path())
+            .errors == "attn-cli: warning: the picture calls head 1 \"Head 2\"" + rest);
+  CHECK(attn_cli({"run", "d.json", "--out", "o", "--head", "1", "--plots", "none"}, folder.path())
+            .errors == "");
+}
+
 TEST_CASE("differences, pieces, pages and statistics name places as flags do") {
   const TemporaryFolder folder;
   folder.write("a.json", R"({"weights":[[[[1,0],[0,1]]],[[[1,0],[0,1]]]]})");
