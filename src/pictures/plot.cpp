@@ -221,6 +221,22 @@ std::optional<std::string> doubt_of_steps(const Drawing& drawing, const FiledMap
       drawing.of.size(), text(drawing.of[0].map.numbers.shape()));
 }
 
+// What a picture of positions holds that names no tensor: of a document nothing of its tokens, of
+// a result more than positions.
+std::optional<std::string> content_of_positions(const PlotRequest& request,
+                                                const ResultReader& file,
+                                                const std::string& tensor) {
+  if (request.maps.name) return std::nullopt;
+  if (file.is_document())
+    return translated(
+        "positions alone are drawn, which are the same for all tokens: MapRequest::name embedded "
+        "draws those of a result with its tokens' embeddings");
+  if (tensor != "embedded") return std::nullopt;
+  return translated(
+      "\"embedded\" has the embeddings of the tokens, with positions added where the document asks "
+      "for them: the document in the place of its result draws positions alone");
+}
+
 // Adds the maps of the request's files to the drawing, each layer by itself where the kind of
 // picture shows all. Returns warnings of what is left out and of axes that were guessed. Throws
 // Error(input) or Error(file) naming the file.
@@ -271,6 +287,8 @@ std::vector<std::string> read_maps(const PlotRequest& request,
       break;
     case Shows::positions:
       add({read_positions(request, file)});
+      if (auto content = content_of_positions(request, *file, drawing.of.back().map.tensor))
+        warnings.push_back(std::move(*content));
       if (!request.maps.axes.empty()) {
         warnings.push_back(
             translated("by MapRequest::axes queries are the positions and keys the dimensions of "

@@ -316,6 +316,28 @@ TEST_CASE("the positions of a document are drawn as a map and as curves") {
           "[L,D]\n");
 }
 
+TEST_CASE("a picture of positions says whether tokens are in it") {
+  const TemporaryFolder folder;
+  const std::string text = std::string(ATTN_DATA) + "/text.json";
+  const auto warnings = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"plot", "positions", "--out", "p.svg"});
+    return attn_cli(words, folder.path()).errors;
+  };
+  CHECK(warnings({text}) ==
+        "attn-cli: warning: positions alone are drawn, which are the same for all tokens: --name "
+        "embedded draws those of a result with its tokens' embeddings\n");
+  REQUIRE(attn_cli({"run", text, "--out", "r", "--plots", "none"}, folder.path()).exit_code == 0);
+  const std::string others =
+      "attn-cli: warning: this is sample 0 of 2: --sample 1 shows another, mean their mean; "
+      "pictures also take all\n";
+  CHECK(warnings({"r"}) ==
+        "attn-cli: warning: \"embedded\" has the embeddings of the tokens, with positions added "
+        "where the document asks for them: the document in the place of its result draws positions "
+        "alone\n" +
+            others);
+  CHECK(warnings({"r", "--name", "embedded"}) == others);
+}
+
 TEST_CASE("a strip frames the query that is chosen, and shows what all give otherwise") {
   const TemporaryFolder folder;
   folder.write("w.json",
