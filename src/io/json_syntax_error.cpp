@@ -318,7 +318,8 @@ class Search {
                  : translated("one text holds one value"));
     }
     if (expected == Expected::key || expected == Expected::key_or_end) {
-      const bool shell = !word_.empty() && text_.find_first_of("\"'") == text_.npos;
+      const bool shell = !word_.empty() && text_.find_first_of("\"'") == text_.npos &&
+                         help_for_punctuation(word_).empty();
       const bool row = begin_ < text_.size() && text_[begin_] == '[';
       refuse(translated("a key"),
              shell ? translated(help_shell)
@@ -375,6 +376,8 @@ class Search {
       return translated("write a fraction as a decimal number, such as 0.5");
     if (c == '(') return translated("arrays have square brackets, [ and ]");
     if (c == '#' || c == '/') return translated("JSON has no comments");
+    if (c == '=' && expected == Expected::colon) return translated("write {1}", "':'");
+    if (c == ';' && expected == Expected::comma) return translated("write {1}", "','");
     return "";
   }
 

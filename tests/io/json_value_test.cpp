@@ -497,6 +497,12 @@ TEST_CASE("brackets, commas and fractions of other languages get advice") {
       {"[1/2]",
        "expected ',' or ']', found '/'\n  where: line 1, column 3\n"
        "  help:  write a fraction as a decimal number, such as 0.5"},
+      {"{\"a\"=1}",
+       "expected ':' after the key, found '='\n  where: line 1, column 5\n  help:  write ':'"},
+      {"[1;2]", "expected ',' or ']', found ';'\n  where: line 1, column 3\n  help:  write ','"},
+      {"{“a”: 1}",
+       "expected a key, found \"“a”\"\n  where: line 1, column 2\n"
+       "  help:  “ is not punctuation of JSON: write the straight quote \""},
       {"[2*3]",
        "expected ',' or ']', found '*'\n  where: line 1, column 3\n"
        "  help:  write the number itself, such as 1.4142: JSON computes nothing"},
