@@ -28,6 +28,31 @@ std::string takers(const std::string& flag, const std::vector<Command>& all) {
   return names;
 }
 
+// The flag of a command that goes on after another name that only other commands take,
+// "--against-logit" for "--against", and takes a value where that does; empty if there is none, or
+// are several.
+std::string longer_name(const std::string& flag, const std::string& command,
+                        const std::vector<Command>& all) {
+  const auto takes_value = [&](const Command& one) {
+    return std::ranges::any_of(one.flags, [&](const Flag& known) {
+      return known.name == flag && !known.value.empty();
+    });
+  };
+  const bool valued = std::ranges::any_of(all, takes_value);
+  std::string longer;
+  for (const Command& one : all) {
+    if ("attn-cli " + one.name != command) continue;
+    for (const Flag& known : one.flags) {
+      if (known.hidden || known.value.empty() == valued || !known.name.starts_with(flag + "-") ||
+          known.name.ends_with("-off"))
+        continue;
+      if (!longer.empty()) return "";
+      longer = known.name;
+    }
+  }
+  return longer;
+}
+
 // The name of the flag that a letter such as "-q" stands for; another text as it is.
 std::string long_name(const std::string& flag, const std::vector<Command>& all) {
   for (const Command& command : all) {
@@ -194,8 +219,10 @@ std::string advice(const std::string& flag, const std::vector<std::string_view>&
     if (!text.empty()) return text;
   }
   const std::string others = takers(flag, all);
-  if (known(flag + "s")) {
-    return translated("did you mean \"{1}\"?", flag + "s") +
+  std::string meant = known(flag + "s") ? flag + "s" : "";
+  if (meant.empty() && !others.empty()) meant = longer_name(flag, place, all);
+  if (!meant.empty()) {
+    return translated("did you mean \"{1}\"?", meant) +
            (others.empty() ? std::string() : translated(" {1} belongs to {2}", flag, others));
   }
   if (flag.starts_with("--no-") && known("--" + flag.substr(5)))

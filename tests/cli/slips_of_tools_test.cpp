@@ -122,6 +122,13 @@ TEST_CASE("flags of kernels and comparisons get the key of a document or the fla
   check_flag("compare", "--rel_tol", "write --rtol X");
 }
 
+TEST_CASE("the longer name in the same command comes before other commands") {
+  check_flag("explain", "--against",
+             "did you mean \"--against-logit\"? --against belongs to attn-cli heads, view");
+  // A switch is not meant by a flag with a value.
+  check_flag("compare", "--merge", "attn-cli compare takes no --merge: it belongs to attn-cli batch");
+}
+
 TEST_CASE("flags of transformers and of probes get what a command does") {
   check_flag("run", "--output_attentions",
              "leave it out: weights are written unless --no-weights is given");
