@@ -91,6 +91,7 @@ struct BatchOutcome {
   std::vector<std::string> warnings;
   double seconds = 0;
   bool interrupted = false;  ///< whether it was stopped before the last item
+  bool nothing_to_resume = false;  ///< whether BatchOptions::resume found no summary
 };
 
 inline constexpr std::size_t most_failures_kept = 10;

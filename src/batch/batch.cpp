@@ -219,6 +219,7 @@ class Batch : DocumentWork {
     if (options_.resume) {
       earlier_ = Summaries::read(options_.run.out);
       outcome_.warnings = earlier_->warnings();
+      warn_of_nothing_to_resume();
       given_.resize(earlier_->size());
     }
     // Documents may name several kinds and splits.
@@ -232,6 +233,18 @@ class Batch : DocumentWork {
     }
     summary_.emplace(outcome_.summary, options_.resume);
     records_.emplace(*summary_, options_.run.out, options_.run.sync);
+  }
+
+  // A mistyped folder would cost all that was computed in the one that is meant.
+  void warn_of_nothing_to_resume() {
+    std::error_code error;
+    outcome_.nothing_to_resume = summary_files.in(options_.run.out, error).empty() && !error;
+    if (!outcome_.nothing_to_resume) return;
+    const std::string nearest = nearest_resumable(options_.run.out);
+    if (nearest.empty()) return;
+    outcome_.warnings.push_back(
+        translated("nothing is skipped, as {1} holds no earlier batch: did you mean {2}?",
+                   in_quotes(options_.run.out.native()), in_quotes(nearest)));
   }
 
   void finish() {
@@ -503,6 +516,10 @@ std::string counts_text(const BatchOutcome& outcome) {
   add(to_translate("done"), std::to_string(counts.done));
   if (counts.skipped > 0)
     add(to_translate("skipped"), translated("{1}, finished before", counts.skipped));
+  if (outcome.nothing_to_resume) {
+    add(to_translate("skipped"), translated("0: {1} holds no earlier batch",
+                                            in_quotes(outcome.summary.parent_path().native())));
+  }
   add(to_translate("failed"), std::to_string(counts.failed));
   if (counts.left() > 0) {
     add(to_translate("left"),

@@ -161,6 +161,24 @@ std::vector<fs::path> ShardFiles::in(const fs::path& folder, std::error_code& er
   return files;
 }
 
+std::string nearest_resumable(const fs::path& folder) {
+  constexpr std::size_t most_names = 1000;
+  const fs::path own = folder.has_filename() ? folder : folder.parent_path();
+  const fs::path beside = own.has_parent_path() ? own.parent_path() : fs::path(".");
+  std::vector<std::string> names;
+  std::error_code error, none;
+  std::size_t seen = 0;
+  for (fs::directory_iterator at(beside, error), end; !error && at != end && seen < most_names;
+       at.increment(error), ++seen) {
+    if (at->is_directory(none) && !summary_files.in(at->path(), none).empty())
+      names.push_back(at->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  const std::string_view nearest = nearest_name(
+      own.filename().native(), std::vector<std::string_view>(names.begin(), names.end()));
+  return nearest.empty() ? "" : (own.parent_path() / nearest).string();
+}
+
 std::string ShardFiles::missing_in(const fs::path& folder) const {
   std::error_code none;
   std::set<std::size_t> there;

@@ -95,6 +95,9 @@ class Summaries {
   std::size_t left_out_ = 0;
 };
 
+/// Name of the folder with a summary that is nearest to one beside it without; empty if none is.
+std::string nearest_resumable(const std::filesystem::path& folder);
+
 /// A summary that is written. Several threads may append.
 class SummaryFile {
  public:

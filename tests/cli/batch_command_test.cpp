@@ -404,6 +404,28 @@ TEST_CASE("an older result beside a document that fails is told, in the summary 
   CHECK(attn_cli(words, folder.path()).errors.find("this run failed") == std::string::npos);
 }
 
+TEST_CASE("--resume tells where there is no earlier batch, and of a near folder that holds one") {
+  const TemporaryFolder folder;
+  folder.write("a.json", good);
+  const auto resumed = [&](const std::string& out) {
+    return attn_cli({"batch", "a.json", "--out", out, "--plots", "none", "--resume"},
+                    folder.path());
+  };
+  const auto counts = [](const std::string& out) {
+    return "items    1\ndone     1\nskipped  0: \"" + out +
+           "\" holds no earlier batch\nfailed   0\nsummary  " + out + "/summary.jsonl\n";
+  };
+  const Outcome first = resumed("results");
+  CHECK(first.errors == "");
+  CHECK(without_seconds(first.output) == counts("results"));
+  const Outcome mistyped = resumed("resutls");
+  CHECK(mistyped.errors ==
+        "attn-cli: warning: nothing is skipped, as \"resutls\" holds no earlier batch: did you "
+        "mean \"results\"?\n");
+  CHECK(without_seconds(mistyped.output) == counts("resutls"));
+  CHECK(resumed("results").output.find("skipped  1, finished before\n") != std::string::npos);
+}
+
 TEST_CASE("--resume tells of items in the summary that are not among the documents any more") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "docs");
