@@ -80,7 +80,9 @@ std::string nearest_file(const fs::path& missing) {
   throw input_error(translated("{1} is not in the folder {2}, to which FileAccess::restrict_to "
                                "confines the files of documents",
                                name, in_quotes(folder.native())),
-                    "", translated("put a copy of the file into that folder"));
+                    "",
+                    translated("put a copy of the file into that folder, and write the name of "
+                               "the copy, as seen from the document"));
 }
 
 bool is_inside(const fs::path& path, const fs::path& folder) {

@@ -48,7 +48,8 @@ TEST_CASE("a restricted document may name files in the folder and below, and non
            (folder / "in").string() +
            "\", to which FileAccess::restrict_to confines the files of documents\n" +
            "  where: " + (folder / "doc.json").string() + ", /query/file\n" +
-           "  help:  put a copy of the file into that folder";
+           "  help:  put a copy of the file into that folder, and write the name of the copy, as "
+           "seen from the document";
   };
   CHECK(verdict(folder, query_in("out.npy"), access) == refused("out.npy"));
   CHECK(verdict(folder, query_in("in/../out.npy"), access) == refused("in/../out.npy"));

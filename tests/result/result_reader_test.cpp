@@ -102,7 +102,8 @@ TEST_CASE("every file of a result is opened as its reader may open files") {
             (folder / "in").string() +
             "\", to which FileAccess::restrict_to confines the files of documents\n" +
             "  where: " + path.string() + ", /tensors/weights/file\n" +
-            "  help:  put a copy of the file into that folder");
+            "  help:  put a copy of the file into that folder, and write the name of the copy, as "
+            "seen from the document");
 }
 
 TEST_CASE("texts of a file are labels where their number fits") {

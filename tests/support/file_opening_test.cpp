@@ -80,7 +80,8 @@ TEST_CASE("an error for a name that leads outside does not depend on what is the
   CHECK(none == "\"" + (folder / "NAME").string() + "\" is not in the folder \"" +
                     (folder / "in").string() +
                     "\", to which FileAccess::restrict_to confines the files of documents\n"
-                    "  help:  put a copy of the file into that folder");
+                    "  help:  put a copy of the file into that folder, and write the name of the "
+                    "copy, as seen from the document");
   for (const char* name : {"none", "file", "folder"}) {
     fs::create_symlink(std::string("../out/") + name,
                        folder / ("in/" + std::string(name) + "link"));
