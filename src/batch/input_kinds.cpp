@@ -39,6 +39,17 @@ void refuse_utf_16(std::string_view text, const fs::path& path) {
                     translated("save it as UTF-8, one text or document a line"));
 }
 
+void refuse_summary(std::string_view text, const fs::path& path) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (!line.starts_with(R"({"item": ")") || line.find(R"("inputs": {)") == line.npos ||
+      line.find(R"("finished": ")") == line.npos)
+    return;
+  const std::string name = path == "-" ? "summary.jsonl" : path_text(path.native());
+  throw input_error(translated("this is the summary of a batch, not documents"),
+                    path == "-" ? "standard input" : path_text(path.native()),
+                    translated("name its documents, which {1} prints", "jq -r .input " + name));
+}
+
 std::string lines_of_spread(std::string_view text, const fs::path& path) {
   constexpr std::string_view space = " \t\r\n";
   const std::size_t open = text.find_first_not_of(space);

@@ -27,6 +27,9 @@ bool belongs_to_checkpoint(const std::filesystem::path& path);
 /// Throws Error(input) for a file of lines that has two bytes a character.
 void refuse_utf_16(std::string_view text, const std::filesystem::path& path);
 
+/// Throws Error(input) for the summary that a batch wrote in the place of its documents.
+void refuse_summary(std::string_view text, const std::filesystem::path& path);
+
 /// Help for a file that is to have a document on each line, and begins with one over several lines;
 /// empty for other texts.
 std::string lines_of_spread(std::string_view text, const std::filesystem::path& path);

@@ -365,7 +365,10 @@ class DocumentList::Listing {
       const auto file = MappedFile::open(named(path, typed_ || path == "-"), access);
       const std::string_view text = file->text();
       refuse_utf_16(text, path);
-      if (documents) refuse_other_lines(text, path);
+      if (documents) {
+        refuse_summary(text, path);
+        refuse_other_lines(text, path);
+      }
       auto lines = std::make_unique<Lines>();
       bool all = true;
       std::uint64_t number = 0;

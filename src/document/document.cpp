@@ -154,6 +154,15 @@ bool is_file_name(std::string_view text) {
          std::ranges::any_of(extensions, [&](auto extension) { return text.ends_with(extension); });
 }
 
+// Whether a text is names of files with zero bytes between, as "find -print0" prints them.
+bool is_zero_separated(std::string_view text) {
+  const std::size_t zero = text.find('\0');
+  if (zero == text.npos) return false;
+  std::string name(text.substr(0, zero));
+  std::ranges::replace(name, ' ', '_');
+  return is_file_name(name);
+}
+
 // Whether files of this extension are prose or settings, which may begin with any sign.
 bool is_markup(const std::string& extension) {
   constexpr std::string_view all[]{".md",   ".txt", ".rst",  ".tex", ".html", ".xml",
@@ -178,6 +187,11 @@ void refuse_text(std::string_view text, const std::string& name) {
     throw input_error(translated("this is the name of a file, not a document"), name,
                       translated("name it in the command line; attn-cli batch reads names from "
                                  "BatchOptions::files_from -"));
+  }
+  if (is_zero_separated(text)) {
+    throw input_error(translated("these are names of files, not a document"), name,
+                      translated("write attn-cli batch BatchOptions::files_from -, which reads "
+                                 "names with zero bytes between"));
   }
   if (extension == ".csv" || extension == ".tsv") {
     throw input_error(

@@ -403,6 +403,31 @@ TEST_CASE("what would be dropped without a word is refused or warned of") {
   CHECK(best.errors == told_of("there are fewer than 3 heads", "--best", "give 1 to 2"));
 }
 
+TEST_CASE("the summary of a batch in the place of its documents is told of once") {
+  const TemporaryFolder folder;
+  folder.write("a.jsonl", R"({"attention":"sdpa","query":[[1,0],[0,1]]})"
+                          "\n"
+                          R"({"attention":"sdpa"})"
+                          "\n");
+  const auto call = [&](const std::vector<std::string>& words) {
+    return attn_cli(words, folder.path());
+  };
+  REQUIRE(call({"batch", "a.jsonl", "--plots", "none", "--out", "r"}).exit_code == 1);
+  const Outcome checked = call({"validate", "r/summary.jsonl"});
+  CHECK(checked.exit_code == 3);
+  CHECK(checked.output ==
+        "r/summary.jsonl: 1 problem\n\n"
+        "  this is the summary of a batch, not documents\n"
+        "    where: r/summary.jsonl\n"
+        "    help:  name its documents, which jq -r .input r/summary.jsonl prints\n");
+  const Outcome batch = call({"batch", "r/summary.jsonl", "--plots", "none", "--out", "s"});
+  CHECK(batch.exit_code == 1);
+  CHECK(batch.errors ==
+        "attn-cli: summary: this is the summary of a batch, not documents\n"
+        "  where: r/summary.jsonl\n"
+        "  help:  name its documents, which jq -r .input r/summary.jsonl prints\n");
+}
+
 TEST_CASE("files, folders and names in place of something else are called what they are") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "data");
@@ -428,6 +453,10 @@ TEST_CASE("files, folders and names in place of something else are called what t
   CHECK(errors({"run", "-"}, "data/d.json\n") ==
         told_of("this is the name of a file, not a document", "standard input",
                 "name it in the command line; attn-cli batch reads names from --files-from -"));
+  const std::string names("data/d.json\0data/my e.json\0", 27);
+  CHECK(errors({"run", "-"}, names) ==
+        told_of("these are names of files, not a document", "standard input",
+                "write attn-cli batch --files-from -, which reads names with zero bytes between"));
   CHECK(errors({"batch", "--files-from", "data/d.json", "--out", "b"}) ==
         told_of("this is a document, not a list of documents", "data/d.json",
                 "name it without --files-from"));
