@@ -105,8 +105,7 @@ class GivenCommand {
       const bool writes = flag.name == "--out" || (flag.name == "--plot" && flag.value == "FILE");
       if (writes && texts_[i].one) check_output(command_, flag, *texts_[i].one);
       if (texts_[i].given) flag.take("");
-      if (texts_[i].one) flag.take(*texts_[i].one);
-      for (const std::string& text : texts_[i].several) flag.take(text);
+      take_values(flag, texts_[i]);
       if (!is_given("--quiet")) warn_of_texts(flag, texts_[i]);
     }
     if (command_.words.files) {
@@ -261,23 +260,28 @@ class GivenCommand {
     return false;
   }
 
-  // Throws Error(usage) for a flag that has no effect without another one, or beside one.
+  // Throws Error(usage) for a flag that has no effect without another one, or beside one, and
+  // before that for its value, which is wrong with the other one too.
   void check_needs() const {
-    for (const Flag& flag : command_.flags) {
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      const Flag& flag = command_.flags[i];
       for (const std::string& other : flag.idle_with) {
         if (!is_given(flag.name) || !is_given(other)) continue;
+        take_values(flag, texts_[i]);
         throw Error(ErrorKind::usage, translated("{1} has no effect with {2}", flag.name, other),
                     flag.name, translated("leave one of them out"));
       }
       if (flag.needs.empty() || !is_given(flag.name)) continue;
       if (std::ranges::any_of(flag.needs, [this](const auto& other) { return is_met(other); }))
         continue;
+      const bool is_table =
+          flag.name == "--format" && value_of("--format") == "csv" && takes("--csv");
+      if (!is_table) take_values(flag, texts_[i]);
       const std::vector<std::string_view> others(flag.needs.begin(), flag.needs.end());
       throw Error(ErrorKind::usage,
                   translated("{1} has no effect without {2}", flag.name, alternatives(others)),
                   flag.name,
-                  flag.name == "--format" && value_of("--format") == "csv" && takes("--csv")
-                      ? translated("write {1}", "--csv")
+                  is_table ? translated("write {1}", "--csv")
                   : flag.name == "--color"
                       ? translated("write {1}, or add {2}", "--no-color", flag.needs[0])
                   : command_.name == "explain" && flag.needs[0] == "--why" && !is_given("--model")
@@ -293,6 +297,11 @@ class GivenCommand {
     const std::string ending = std::filesystem::path(text).extension().string();
     return text.find_first_of(" \t\n") == text.npos &&
            (ending == ".txt" || ending == ".md" || ending == ".json" || ending == ".jsonl");
+  }
+
+  static void take_values(const Flag& flag, const Texts& texts) {
+    if (texts.one) flag.take(*texts.one);
+    for (const std::string& text : texts.several) flag.take(text);
   }
 
   static void warn_of_texts(const Flag& flag, const Texts& texts) {

@@ -53,6 +53,10 @@ TEST_CASE("heads says what its flags of patches and comparisons go with") {
   CHECK(answer("heads", {"--ablate", "mean"}) ==
         told("--ablate has no effect without --heads-off or --without-heads-of", "--ablate",
              "add --heads-off, or leave it out"));
+  CHECK(answer("heads", {"--ablate", "2.0"}) ==
+        told("invalid value \"2.0\" for --ablate", "--ablate", "write --heads-off 2.0"));
+  CHECK(answer("heads", {"--sort", "entrpy", "--csv"}) ==
+        told("invalid value \"entrpy\" for --sort", "--sort", "did you mean \"entropy\"?"));
   CHECK(answer("heads", {"--patch", "The war", "--paths", "0.0"}, 3) ==
         told("no head stands before the ends of the paths", "--paths",
              "give heads of later layers, or logits"));
