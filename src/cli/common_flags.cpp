@@ -549,8 +549,8 @@ Shard shard_of_engine(bool quiet) {
   const auto found = find_shard([](const char* name) { return std::getenv(name); });
   if (!found) return {};
   if (!quiet) {
-    complain(translated("shard {1} of {2}, from 0, as {3} say", found->shard.index,
-                        found->shard.count, found->source));
+    complain(translated("shard {1} of {2}, from 0, as {3} say: {4} does all", found->shard.index,
+                        found->shard.count, found->source, "--shard 0/1"));
   }
   return found->shard;
 }

@@ -45,6 +45,7 @@ TEST_CASE("each engine's variables choose the shard") {
         "i=0; " + variables + " " + batch + " && i=2 && " + variables + " " + batch, folder.path());
     CHECK(early.exit_code == 0);
     CHECK(early.errors.starts_with("attn-cli: shard 0 of 3, from 0, as "));
+    CHECK(early.errors.find(" say: --shard 0/1 does all\n") != std::string::npos);
     CHECK(early.output.starts_with("shard    0 of 3, counted from 0\nitems    4\n"));
     const Outcome part = attn_cli({"batch", "--merge", "r"}, folder.path());
     CHECK(part.exit_code == 1);
