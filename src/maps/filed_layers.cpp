@@ -265,6 +265,16 @@ class LayerSearch {
                      "TransformerLens calls hook_pattern, or name a document of one layer, {1}",
                      document));
     }
+    if (file.is_result()) {
+      const std::string document = file.document();
+      const char* const flags = "RunOptions::weights, RunOptions::only";
+      return input_error(
+          translated("the result has no weights: its run left them out"), file.name(),
+          document.empty()
+              ? translated("compute it again without {1} and \"weights\": false", flags)
+              : translated("compute {2} again without {1} and \"weights\": false", flags,
+                           path_text(document)));
+    }
     return input_error(problem, file.name(),
                        translated("choose a tensor with MapRequest::name, and say what its axes "
                                   "are with MapRequest::axes if it is a map"));

@@ -263,6 +263,14 @@ std::string ResultReader::title() const {
   return title ? placed([&] { return expect_string(*title, "/title"); }) : "";
 }
 
+std::string ResultReader::document() const {
+  const JsonValue* document = is_result() ? root_.find("document") : nullptr;
+  if (document == nullptr || !document->is(JsonValue::Type::string)) return "";
+  return (std::filesystem::path(name_).parent_path() / document->string())
+      .lexically_normal()
+      .string();
+}
+
 std::optional<std::string> ResultReader::kind() const {
   const JsonValue* kind = is_result() ? root_.find("attention") : nullptr;
   if (kind == nullptr || !kind->is(JsonValue::Type::string)) return std::nullopt;

@@ -103,6 +103,8 @@ class ResultReader {
   std::vector<std::string> names_of_shares(const std::string& axis) const;
 
   std::string title() const;
+  /// Path of the document that a result of this program was computed from; empty if it says none.
+  std::string document() const;
   /// The kind of attention that a result of this program states.
   std::optional<std::string> kind() const;
   /// Labels of the queries and keys of a map; of another tensor those of the result.

@@ -24,6 +24,29 @@ std::string page_value(const std::string& page, const std::string& key) {
 
 }  // namespace
 
+TEST_CASE("a result without weights says that its run left them out, and what to run again") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"sdpa","query":[[1,0],[0,1]]})");
+  REQUIRE(
+      attn_cli({"run", "d.json", "--no-weights", "--plots", "none", "--out", "r"}, folder.path())
+          .exit_code == 0);
+  const auto told = [](const std::string& help) {
+    return "attn-cli: the result has no weights: its run left them out\n"
+           "  where: r/result.json\n  help:  " +
+           help + "\n";
+  };
+  for (const std::string command : {"view", "heads"}) {
+    CHECK(refused_with(3, {command, "r"}, folder.path()) ==
+          told("compute d.json again without --no-weights, --only and \"weights\": false"));
+  }
+  REQUIRE(attn_cli({"run", "--model", speeches, "--text", "The peace", "--only", "output",
+                    "--plots", "none", "--out", "r"},
+                   folder.path())
+              .exit_code == 0);
+  CHECK(refused_with(3, {"view", "r"}, folder.path()) ==
+        told("compute it again without --no-weights, --only and \"weights\": false"));
+}
+
 TEST_CASE("view writes one page and says what is in it") {
   const TemporaryFolder folder;
   folder.write("maps.json", maps);
