@@ -181,6 +181,15 @@ std::vector<InductionHeads> induction_test(const ModelRequest& request,
     throw input_error(translated("the induction test reads one text, and an encoder-decoder two"),
                       "HeadsOptions::analyses", translated("leave the induction test out"));
   }
+  if (model.senses(model.stacks.front())) {
+    throw input_error(
+        model.vision ? translated("the induction test repeats tokens of texts, and the model reads "
+                                  "pictures")
+                     : translated("the induction test repeats tokens of texts, and the model reads "
+                                  "sounds"),
+        "HeadsOptions::analyses",
+        translated("leave the induction test out, or name a model of texts"));
+  }
   const std::size_t m = options.induction_length;
   const auto words = static_cast<std::size_t>(
       folder.tokenizer ? std::min(model.vocabulary, folder.tokenizer->size()) : model.vocabulary);

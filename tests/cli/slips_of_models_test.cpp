@@ -43,6 +43,14 @@ TEST_CASE("a flag of an analysis has no effect without it, even beside another a
             .exit_code == 0);
 }
 
+TEST_CASE("the induction test is refused where a model reads pictures") {
+  const std::string shapes = std::string(ATTN_DATA) + "/shapes";
+  CHECK(refused_with(3, {"heads", "--model", shapes, "--image", shapes + "/blue_star.png",
+                         "--analyses", "induction"}) ==
+        told("the induction test repeats tokens of texts, and the model reads pictures",
+             "--analyses", "leave the induction test out, or name a model of texts"));
+}
+
 TEST_CASE("heads says what its flags of patches and comparisons go with") {
   const std::string alone = "the choice of a logit has no effect on this report",
                     cure =
