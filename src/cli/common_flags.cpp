@@ -467,6 +467,33 @@ bool answers(const RunOptions& options, bool json, const std::string& command) {
 
 namespace {
 
+// The tensor of a layer that TransformerLens or a path of modules calls so, "layers.2.self.weights"
+// for "blocks.2.attn.hook_pattern" or "encoder.layer.2.attention.self"; empty for other names.
+std::string layer_named_elsewhere(const std::string& name) {
+  constexpr std::string_view digits = "0123456789";
+  constexpr std::size_t most_digits = 6;
+  const std::size_t begin = std::min(name.find_first_of(digits), name.size());
+  const std::size_t end = std::min(name.find_first_not_of(digits, begin), name.size());
+  if (begin == end || end - begin > most_digits || name.find_first_of(digits, end) != name.npos)
+    return "";
+  const std::string before = name.substr(0, begin), after = name.substr(end);
+  const unsigned long layer = std::stoul(name.substr(begin, end - begin));
+  const auto own = [](unsigned long number, std::string_view part) {
+    return "layers." + std::to_string(number) + "." + std::string(part);
+  };
+  if (before == "blocks.") {
+    if (after == ".attn.hook_pattern") return own(layer, "self.weights");
+    if (after == ".attn.hook_attn_scores") return own(layer, "self.scores");
+    if (after == ".hook_resid_post") return own(layer, "output");
+    if (after == ".hook_resid_pre") return layer == 0 ? "embedded" : own(layer - 1, "output");
+    return "";
+  }
+  constexpr std::string_view modules[]{".attention", ".attention.self", ".attn", ".self_attn",
+                                       ".self_attention"};
+  const bool of_list = before == "attentions[" || before == "attentions.";
+  return of_list || std::ranges::count(modules, after) > 0 ? own(layer, "self.weights") : "";
+}
+
 // The tensor of a result that other libraries call so; empty for other names.
 std::string tensor_named_elsewhere(const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> names[]{
@@ -486,7 +513,7 @@ std::string tensor_named_elsewhere(const std::string& name) {
   for (const auto& [theirs, ours] : names) {
     if (name == theirs) return std::string(ours);
   }
-  return "";
+  return layer_named_elsewhere(name);
 }
 
 }  // namespace

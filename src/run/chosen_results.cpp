@@ -344,6 +344,9 @@ void check_only(const RunOptions& options, const Plan& plan) {
   std::vector<std::string> names;
   if (plan.model) {
     for (const auto& tensor : foreseen_results(options, plan)) names.push_back(tensor.first);
+    // Weights are foreseen only where they are wanted, and may be what is meant.
+    if (options.weights && plan.weights && std::ranges::none_of(names, is_weights))
+      names.emplace_back("weights");
   } else {
     names = names_in(plan);
     std::erase_if(names, [&](const auto& name) { return !has_tensor(name, options, plan); });

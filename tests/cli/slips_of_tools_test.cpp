@@ -358,6 +358,17 @@ TEST_CASE("values in other words or forms get the one that is meant") {
   check_value({"run", "x"}, "--heads-off", "(2, 0)", "write --heads-off 2.0");
   check_value({"run", "x"}, "--heads-off", "[(2, 0), (3, 1)]", "write --heads-off 2.0,3.1");
   check_value({"run", "x"}, "--only", "hook_pattern", "write --only weights");
+  const auto check_only = [](const std::string& name, const std::string& own) {
+    check_value({"run", "x"}, "--only", name, "write --only " + own);
+  };
+  check_only("blocks.2.attn.hook_pattern", "layers.2.self.weights");
+  check_only("output,blocks.2.attn.hook_attn_scores", "output,layers.2.self.scores");
+  check_only("blocks.0.hook_resid_pre", "embedded");
+  check_only("blocks.12.hook_resid_pre", "layers.11.output");
+  check_only("blocks.3.hook_resid_post", "layers.3.output");
+  check_only("bert.encoder.layer.2.attention.self", "layers.2.self.weights");
+  check_only("model.layers.2.self_attn", "layers.2.self.weights");
+  check_only("attentions[2]", "layers.2.self.weights");
   check_value({"run", "x"}, "--valid-lens", "lens.npy",
               "write the numbers, such as --valid-lens 6,4, or \"valid_lens\": {\"file\": "
               "\"lens.npy\"} into the document");

@@ -39,6 +39,7 @@ TEST_CASE("a tensor that a model's result has not is refused before the model is
           "the result has no tensor \"" + name + "\"\n  where: RunOptions::only\n  help:  " + help);
   };
   told("logits", "add DocumentOptions::logits, which writes them");
+  told("blocks.2.attn.hook_q", "known: token_ids, embedded, output, weights");
   told("hidden_states", "add RunOptions::stages, which writes states");
   told("layers.2",
        "write DocumentOptions::layers 2, and RunOptions::only weights for its weights alone");
