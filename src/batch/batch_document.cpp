@@ -8,6 +8,7 @@
 #include "attn/document.hpp"
 #include "attn/error.hpp"
 
+#include "batch/input_kinds.hpp"
 #include "batch/items.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
@@ -118,7 +119,7 @@ void validate_standard_input(const BatchOptions& options, const Take& take) {
 bool is_one_document(const std::string& input) {
   const std::filesystem::path path(input);
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored) || path.extension() == ".jsonl") return false;
+  if (std::filesystem::is_directory(path, ignored) || has_lines(path)) return false;
   return std::filesystem::exists(path, ignored) || input.find_first_of("*?[") == std::string::npos;
 }
 

@@ -24,6 +24,10 @@ bool holds_texts(const fs::path& folder) {
   return false;
 }
 
+bool has_lines(const fs::path& path) {
+  return std::ranges::count(endings_of_lines, path.extension().native()) > 0;
+}
+
 bool is_picture(const fs::path& path) {
   std::string extension = path.extension().string();
   for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -63,7 +67,7 @@ std::string lines_of_spread(std::string_view text, const fs::path& path) {
     return "";
   if (path == "-") return translated("pass one document per line: jq -c . | attn-cli batch -");
   fs::path lines = path;
-  lines.replace_extension(path.extension() == ".jsonl" ? ".lines.jsonl" : ".jsonl");
+  lines.replace_extension(has_lines(path) ? ".lines.jsonl" : ".jsonl");
   return translated("write {1}; a file of one document ends in .json",
                     "jq -c . " + path_text(path.native()) + " > " + path_text(lines.native()));
 }

@@ -12,6 +12,12 @@ namespace attn {
 /// Whether a folder has files of texts, by their names.
 bool holds_texts(const std::filesystem::path& folder);
 
+/// Endings of files with a document on each line.
+inline constexpr std::string_view endings_of_lines[]{".jsonl", ".ndjson", ".jsonlines", ".ldjson"};
+
+/// Whether a file has a document on each line, by its name.
+bool has_lines(const std::filesystem::path& path);
+
 /// Whether it is a picture, by the name, as none is opened before its turn.
 bool is_picture(const std::filesystem::path& path);
 

@@ -299,7 +299,7 @@ class DocumentList::Listing {
       // Links to folders may lead in circles.
       if (entry.is_directory(error) && !entry.is_symlink(error)) {
         add_folder(path, inside, inside);
-      } else if ((path.extension() == ".json" || path.extension() == ".jsonl" ||
+      } else if ((path.extension() == ".json" || has_lines(path) ||
                   (reads_pictures_ && is_picture(path))) &&
                  is_readable(entry.status(error))) {
         add_file(path, inside);
@@ -342,7 +342,7 @@ class DocumentList::Listing {
       return;
     }
     const bool texts = model_ && path.extension() == ".txt";
-    if (path.extension() != ".jsonl" && !texts) {
+    if (!has_lines(path) && !texts) {
       found_.push_back(
           {path.string(), below, 0, nullptr, nullptr, typed_, model_ && is_picture(path)});
       return;

@@ -1,8 +1,11 @@
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "batch/input_kinds.hpp"
 #include "batch/items.hpp"
 
 namespace attn {
@@ -10,7 +13,12 @@ namespace {
 
 // The name itself where nothing, "." or ".." would be left of it.
 std::string without_extension(const std::string& name) {
-  for (const std::string_view extension : {".jsonl", ".json"}) {
+  static const std::vector<std::string_view> extensions = [] {
+    std::vector<std::string_view> all(std::begin(endings_of_lines), std::end(endings_of_lines));
+    all.emplace_back(".json");
+    return all;
+  }();
+  for (const std::string_view extension : extensions) {
     if (!name.ends_with(extension)) continue;
     std::string shorter = name.substr(0, name.size() - extension.size());
     const std::string last = shorter.substr(shorter.rfind('/') + 1);  // npos + 1 = 0

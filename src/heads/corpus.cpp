@@ -428,7 +428,7 @@ void check_lines(const std::filesystem::path& corpus) {
                                   "gunzip -k " + path_text(corpus.native())));
   }
   std::error_code none;
-  if ((ending != ".json" && ending != ".jsonl") || !std::filesystem::is_regular_file(corpus, none))
+  if ((ending != ".json" && !has_lines(corpus)) || !std::filesystem::is_regular_file(corpus, none))
     return;
   std::array<char, 256> begin{};
   std::ifstream file(corpus, std::ios::binary);
@@ -475,7 +475,7 @@ void check_corpus(const std::filesystem::path& corpus, bool model) {
             "such as {1}",
             R"({"text": "…"})"));
   }
-  if (!model && !folder && ending != ".jsonl" && ending != ".json") {
+  if (!model && !folder && !has_lines(corpus) && ending != ".json") {
     throw not_a_corpus(
         translated("there is no model that reads the texts"),
         translated("name its folder with DocumentOptions::model; without one a corpus is a "

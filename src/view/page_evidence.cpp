@@ -12,6 +12,7 @@
 
 #include "attn/error.hpp"
 
+#include "batch/input_kinds.hpp"
 #include "heads/corpus_sums.hpp"
 #include "io/json_value.hpp"
 #include "support/mapped_file.hpp"
@@ -57,7 +58,7 @@ std::map<std::uint64_t, std::string> lines_of_corpus(const std::filesystem::path
   while (std::getline(file, line)) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     if (!wanted.contains(++number)) continue;
-    if (corpus.extension() == ".jsonl") {
+    if (has_lines(corpus)) {
       const JsonValue document = parse_json(line);
       const JsonValue* const text =
           document.is(JsonValue::Type::object) ? document.find("text") : nullptr;

@@ -76,6 +76,18 @@ TEST_CASE("a batch computes each document into a folder that mirrors where it is
             ":4, /attention\n  help:  did you mean \"sdpa\"?");
 }
 
+TEST_CASE("files of lines have any of their usual endings") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "docs");
+  for (const char* name : {"a.jsonl", "b.ndjson", "c.jsonlines", "d.ldjson"})
+    folder.write("docs/" + std::string(name), good + "\n" + good + "\n");
+  CHECK(names_of(options_for(folder, {"docs"})) ==
+        std::vector<std::string>{"a.000001", "a.000002", "b.000001", "b.000002", "c.000001",
+                                 "c.000002", "d.000001", "d.000002"});
+  CHECK(names_of(options_for(folder, {"docs/b.ndjson"})) ==
+        std::vector<std::string>{"b.000001", "b.000002"});
+}
+
 TEST_CASE("the result of an item is that of run") {
   const TemporaryFolder folder;
   write_documents(folder);
