@@ -169,7 +169,9 @@ class ModelReader {
     for (const char* key : {"prompt", "truncate"}) {
       if (root_.find(key) == nullptr) continue;
       const bool meant = key == std::string_view("prompt") && !model().vision;
-      throw input_error(translated("\"{1}\" is for texts that a model of texts reads", key),
+      throw input_error(model().vision
+                            ? translated("\"{1}\" is for texts, and the model reads pictures", key)
+                            : translated("\"{1}\" goes with \"text\", which is missing", key),
                         pointer_to("", key),
                         meant ? translated("write \"text\" instead of it")
                               : translated("leave it out, or give \"text\""));

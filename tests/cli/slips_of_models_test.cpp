@@ -43,6 +43,13 @@ TEST_CASE("a flag of an analysis has no effect without it, even beside another a
             .exit_code == 0);
 }
 
+TEST_CASE("a prompt without a text is told what it goes with") {
+  CHECK(refused_with(3, {"run", "-"}, ".",
+                     R"({"model":")" + trained + R"(","prompt":"The peace"})") ==
+        told("\"prompt\" goes with \"text\", which is missing", "standard input, /prompt",
+             "write \"text\" instead of it"));
+}
+
 TEST_CASE("the induction test is refused where a model reads pictures") {
   const std::string shapes = std::string(ATTN_DATA) + "/shapes";
   CHECK(refused_with(3, {"heads", "--model", shapes, "--image", shapes + "/blue_star.png",
