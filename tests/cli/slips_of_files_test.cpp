@@ -171,8 +171,8 @@ TEST_CASE("lines of a corpus in other keys are told the key to write") {
     return outcome.errors;
   };
   CHECK(warned(R"({"prompt":"The peace"})") ==
-        "attn-cli: warning: line 1 is left out: \"prompt\" is for texts that a model of texts "
-        "reads (at /prompt); write \"text\" instead of it\n");
+        "attn-cli: warning: line 1 is left out: \"prompt\" goes with \"text\", which is "
+        "missing (at /prompt); write \"text\" instead of it\n");
   CHECK(warned(R"({"text":"The peace","logit":" of","wrong":" and"})") ==
         "attn-cli: warning: line 1 is left out: unknown key \"wrong\" (at /wrong); "
         "write \"against_logit\", the token\n");
