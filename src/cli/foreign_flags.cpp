@@ -123,8 +123,9 @@ constexpr ForeignFlags foreign_flags[]{
      to_translate("write --font-scale X: 1 is the usual size, 1.5 half as large again")},
     {"--width --height", "--figsize",
      to_translate("write --figsize WxH in inches, or a width alone such as --figsize 89mm")},
-    {"--axis --no-labels --no-ticks --no-xticks --no-yticks", "--ticks",
-     to_translate("write --ticks index, which shows positions")},
+    {"--axis --hide-labels --labels-off --hide-ticks --no-tick-labels --no-labels --no-ticks "
+     "--no-xticks --no-yticks",
+     "--ticks", to_translate("write --ticks index, which shows positions")},
     {"--positions", "plot|show", written("--queries 0:5 --keys 0:5")},
     {"--tokens", "plot|show",
      to_translate("write --labels FILE, with a token on each line, for their names; --queries 0:5 "
@@ -199,6 +200,7 @@ constexpr ForeignFlags foreign_flags[]{
     {"--color --colour", "--no-color",
      to_translate("write --no-color for none; the terminal decides else")},
     // Explanations.
+    {"-v --verbose --debug --long --details --detailed --everything", "explain", written("--full")},
     {"--queries", "explain", to_translate("write --query N, or --query all")},
     {"--token", "explain", to_translate("write --query N, or --query with the token")},
     {"--blank --no-solution --exercise --hide --gaps --no-answers --worksheet", "explain",
@@ -400,9 +402,35 @@ constexpr ForeignFlags foreign_flags[]{
      to_translate("write the flag itself, such as --scale 2, or change the document")},
     {"--progress --progress-bar --tqdm --no-progress", "",
      to_translate("leave it out: progress is shown on standard error")},
-    {"--rotation --rotate --xrotation --label-rotation --tick-rotation", "",
+    {"--rotation --rotate --xrotation --label-rotation --tick-rotation --rot --xrot --yrot "
+     "--rotation-x --xticks-rotation --yticks-rotation --xtick-rotation --ytick-rotation "
+     "--xticklabels-rotation --yticklabels-rotation --rotate-labels --rotate-ticks --rotate-xticks "
+     "--label-angle --tick-angle --angle",
+     "",
      to_translate("leave it out: names turn where they have no room; --ticks index shows "
-                  "positions")},
+                  "positions, --font-scale 0.8 makes letters smaller")},
+    {"--legend --legend-loc --loc --cbar-kws --cbar-pad --cbar-shrink --cbar-size --shrink",
+     "--colorbar",
+     to_translate(
+         "leave it out: --colorbar on draws the bar of colours, --colorbar-label TEXT names it")},
+    {"--no-cbar --no-legend --hide-colorbar --hide-legend --hide-cbar", "--colorbar",
+     written("--colorbar off")},
+    {"--no-annot --no-annotate --no-values --hide-values --no-numbers", "--annotate",
+     written("--annotate off")},
+    {"--annot-kws --annot-size --annotation-size --title-size --title-fontsize --label-size "
+     "--labelsize --tick-size --tick-labelsize --suptitle-size --text-size",
+     "--font-scale",
+     to_translate("write --font-scale X: 1 is the usual size, 1.5 half as large again")},
+    {"--fontname --font-name --typeface", "--font", written("--font NAME")},
+    {"--hspace --wspace --pad --padding-inches --subplots-adjust --layout-engine", "plot",
+     to_translate("leave it out: margins are trimmed")},
+    {"--origin --invert-yaxis --invert-y --origin-lower --flip-y", "--keys-upwards",
+     to_translate("leave it out: the first query stands at the top; --keys-upwards draws the keys "
+                  "up the side")},
+    {"--subplots", "--columns",
+     to_translate("write --head all for a panel for each head, --columns N for panels in a row")},
+    {"--subtitle --footer --footnote", "--caption",
+     to_translate("write --title TEXT; --caption adds two sentences about the numbers")},
     {"--square --aspect --aspect-ratio --equal", "--figsize",
      to_translate("write --figsize WxH: the map fills it")},
     {"--fps --duration --interval --speed --delay --loop", "",
@@ -410,7 +438,9 @@ constexpr ForeignFlags foreign_flags[]{
     {"--ascii --plain --plain-text --no-unicode", "--as",
      to_translate("write --color never, which shows plain characters")},
     {"--curved --hide-axis --axis-off --spines --frame --alpha --marker --linestyle --linecolor "
-     "--edgecolor --grid-lines --despine",
+     "--edgecolor --grid-lines --gridlines --despine --markersize --hatch --opacity --zorder --rc "
+     "--rcparams --border --outline --bold --fontweight --font-weight --usetex --minor-ticks "
+     "--tick-params --extent --edgecolors --hue",
      "--dpi", to_translate("leave it out: the kind of picture and its --style choose it")},
     {"--xlim --ylim --xrange --yrange", "--keys", to_translate("write --keys A:B, --queries A:B")},
     {"--center --midpoint --vcenter --robust", "--color-range",

@@ -38,10 +38,32 @@ void check_value(const std::vector<std::string>& command, const std::string& fla
 }  // namespace
 
 TEST_CASE("flags of plotting libraries get what a picture has in their place") {
+  const std::string names =
+      "leave it out: names turn where they have no room; --ticks index shows positions, "
+      "--font-scale 0.8 makes letters smaller";
   check_flag("plot", "--tight_layout", "leave it out: margins are trimmed");
   check_flag("plot", "--suptitle", "did you mean \"--title\"?");
-  check_flag("plot", "--rotation",
-             "leave it out: names turn where they have no room; --ticks index shows positions");
+  check_flag("plot", "--rotation", names);
+  for (const std::string flag : {"--rot", "--xticks-rotation", "--label_angle", "--rotate-labels"})
+    check_flag("plot", flag, names);
+  check_flag(
+      "plot", "--legend",
+      "leave it out: --colorbar on draws the bar of colours, --colorbar-label TEXT names it");
+  check_flag("plot", "--no-cbar", "write --colorbar off");
+  check_flag("plot", "--no_annot", "write --annotate off");
+  check_flag("plot", "--labelsize",
+             "write --font-scale X: 1 is the usual size, 1.5 half as large again");
+  check_flag("plot", "--fontname", "write --font NAME");
+  check_flag("plot", "--hspace", "leave it out: margins are trimmed");
+  check_flag("plot", "--invert_yaxis",
+             "leave it out: the first query stands at the top; --keys-upwards draws the keys up "
+             "the side");
+  check_flag("plot", "--subplots",
+             "write --head all for a panel for each head, --columns N for panels in a row");
+  check_flag("plot", "--footnote",
+             "write --title TEXT; --caption adds two sentences about the numbers");
+  check_flag("plot", "--hide_labels", "write --ticks index, which shows positions");
+  check_flag("plot", "--markersize", "leave it out: the kind of picture and its --style choose it");
   check_flag("plot", "--square", "write --figsize WxH: the map fills it");
   check_flag("plot", "--fps",
              "leave it out: --out FOLDER writes frames, which ffmpeg joins at any speed");
@@ -67,6 +89,8 @@ TEST_CASE("flags of plotting libraries get what a picture has in their place") {
   check_flag("plot", "--highlight",
              "write --top K or --threshold X, which show the strongest alone");
   check_flag("plot", "--label-x", "did you mean \"--xlabel\"?");
+  for (const std::string flag : {"--verbose", "--details"})
+    check_flag("explain", flag, "write --full");
   check_flag("view", "--notebook", "attn.run of the Python module shows a page in a notebook");
   check_flag("show", "--ascii", "write --color never, which shows plain characters");
   CHECK(refused_with(2, {"plot", "heatmap", "x", "--no-colorbar"}) ==
