@@ -285,9 +285,17 @@ TokenReader::TokenReader(const JsonValue& root, DType dtype, TensorSource& tenso
         translated("write \"labels\": {\"query\": […], \"key\": […]} if they name the tokens"));
   }
   if (!embedding) {
-    throw input_error(translated("tokens need an embedding to become hidden states"), embedding_at,
-                      translated("add \"embedding\" with a \"vocabulary\" and a \"table\", or "
-                                 "\"dimension\" and \"init\": \"torch\""));
+    const bool text = !tokenizer_ && (root.find("text") || root.find("memory_text"));
+    throw input_error(
+        translated("tokens need an embedding to become hidden states"), embedding_at,
+        text ? translated("add \"tokenizer\": {\"wordpiece\": \"vocab.txt\"}, \"embedding\": "
+                          "{\"dimension\": 8, \"init\": \"torch\"} and \"seed\": 1; without a "
+                          "vocabulary file write \"tokens\": [\"the\", \"cat\"] in place of the "
+                          "text, with \"vocabulary\": [\"the\", \"cat\"] in \"embedding\"")
+             : translated("add \"embedding\": {1} and \"seed\": 1; learned rows are a \"table\" in "
+                          "place of \"dimension\" and \"init\"",
+                          tokenizer_ ? R"({"dimension": 8, "init": "torch"})"
+                                     : R"({"vocabulary": […], "dimension": 8, "init": "torch"})"));
   }
   // Without one the embedding would be asked for a vocabulary, which a text has no use for.
   if (!tokenizer_ && (root.find("text") || root.find("memory_text")))

@@ -177,8 +177,15 @@ TEST_CASE("an embedding with missing members is refused") {
   CHECK(problems_of(R"({"attention":"sdpa","tokens":["a"]})") ==
         "tokens need an embedding to become hidden states\n"
         "  where: doc.json, /embedding\n"
-        "  help:  add \"embedding\" with a \"vocabulary\" and a \"table\", or \"dimension\" and "
-        "\"init\": \"torch\"");
+        R"(  help:  add "embedding": {"vocabulary": […], "dimension": 8, "init": "torch"} and )"
+        R"("seed": 1; learned rows are a "table" in place of "dimension" and "init")");
+  CHECK(
+      problems_of(R"({"attention":"sdpa","text":"the cat"})") ==
+      "tokens need an embedding to become hidden states\n"
+      "  where: doc.json, /embedding\n"
+      R"(  help:  add "tokenizer": {"wordpiece": "vocab.txt"}, "embedding": {"dimension": 8, )"
+      R"("init": "torch"} and "seed": 1; without a vocabulary file write "tokens": ["the", "cat"] )"
+      R"(in place of the text, with "vocabulary": ["the", "cat"] in "embedding")");
   CHECK(embedding(R"("table":[[1],[2]])") ==
         "tokens need a vocabulary\n"
         "  where: doc.json, /embedding/vocabulary\n"
