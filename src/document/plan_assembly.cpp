@@ -39,6 +39,13 @@ bool look_like_bfloat16(const Tensor& tensor) {
   return usual > 0 && others * 20 <= usual;
 }
 
+// Whether somebody has these numbers, which are read or written out: those that the document makes
+// show an example.
+bool are_numbers_of_somebody(const JsonValue& tensor) {
+  return tensor.is(JsonValue::Type::array) || tensor.find("file") != nullptr ||
+         tensor.find("data") != nullptr;
+}
+
 class PlanAssembly {
  public:
   explicit PlanAssembly(DocumentParts& parts) : parts_(parts) {}
@@ -224,6 +231,7 @@ class PlanAssembly {
       add(mask_warnings(parts_.source_mask, parts_.plan.attentions.back().geometry));
     if (const JsonValue* query = parts_.find("query"))
       add(fused_part_warnings(*query, parts_.states));
+    warn_of_absent_value();
     warn_of_divisor();
     warn_of_page_0();
     for (const PlannedAttention& attention : parts_.plan.attentions) {
@@ -251,6 +259,24 @@ class PlanAssembly {
     if (key == "key") return states.key;
     if (key == "value") return states.value;
     return key == "scores" ? parts_.scores : Tensor();
+  }
+
+  // The key takes the place of a value that may have been forgotten. A memory is both by its
+  // meaning.
+  void warn_of_absent_value() {
+    const JsonValue* const key = parts_.find("key");
+    const bool reads_value = parts_.is(Family::score) || parts_.is(Family::projected);
+    if (key == nullptr || !reads_value || parts_.kind().kind == Kind::cross ||
+        parts_.find("value") != nullptr || !are_numbers_of_somebody(*key)) {
+      return;
+    }
+    const char* form = key->find("file") == nullptr   ? "[[…]]"
+                       : key->find("name") == nullptr ? "{\"file\": \"…\"}"
+                                                      : "{\"file\": \"…\", \"name\": \"…\"}";
+    parts_.plan.warnings.push_back(
+        translated("\"key\" is the value too, as \"value\" is not given: write \"value\": {1}, or "
+                   "the same as \"key\" if that is meant",
+                   form));
   }
 
   // A scale that is √d exactly is the number that scores are divided by elsewhere; of narrow heads

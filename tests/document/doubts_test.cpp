@@ -275,12 +275,38 @@ TEST_CASE("what is doubtful is told without computing too") {
                  "[B,L,H,D], write \"layout\": \"BLHD\" in query, key and value, and \"layout\": "
                  "\"BHLD\" if it is right"});
   CHECK(checked(R"({"attention":"sdpa","query":[[1,0],[0,1]],"key":[[1,0],[0,1],[1,1]],)"
-                R"("mask":{"causal":true}})") ==
+                R"("value":[[1],[2],[3]],"mask":{"causal":true}})") ==
         Warnings{"mask.causal with 2 queries and 3 keys: the last query sees the first 2 keys; "
                  "write \"align\": \"lower_right\" if it stands at the last key, as with a cache, "
                  "or \"align\": \"upper_left\" if it is right"});
   // Of parts with a problem nothing is told.
   CHECK(checked(R"({"attention":"sdpa","query":[[1,0],[0,1]],"mask":{"keep":[[1,2]]}})").empty());
+}
+
+TEST_CASE("a key that is taken as the value that is not given is told") {
+  const auto told = [](const std::string& form) {
+    return Warnings{"\"key\" is the value too, as \"value\" is not given: write \"value\": " +
+                    form + ", or the same as \"key\" if that is meant"};
+  };
+  const std::string rows = R"("query": [[1,2]], "key": [[3,4]])", sdpa = R"("attention": "sdpa", )";
+  CHECK(warned(sdpa + rows) == told("[[…]]"));
+  CHECK(warned(R"("attention": "dot_product", )" + rows) == told("[[…]]"));
+  const TemporaryFolder folder;
+  const attn::Tensor tensor({1, 2}, std::vector<float>{3, 4});
+  folder.write("k.npy", attn::npy_bytes(tensor));
+  folder.write("qk.npz", attn::npz_bytes(std::vector<attn::NamedTensor>{{"k", tensor}}));
+  CHECK(warned(sdpa + R"("query": [[1,2]], "key": {"file": "k.npy"})", folder.path()) ==
+        told(R"({"file": "…"})"));
+  CHECK(warned(sdpa + R"("query": [[1,2]], "key": {"file": "qk.npz", "name": "k"})",
+               folder.path()) == told(R"({"file": "…", "name": "…"})"));
+  CHECK(warned(sdpa + rows + R"(, "value": [[3,4]])").empty());
+  CHECK(warned(sdpa + R"("query": [[1,2]])").empty());
+  CHECK(warned(sdpa + R"("query": {"ones": [1,2]}, "key": {"ones": [1,2]})").empty());
+  const std::string drawn = R"("seed": 1, "parameters": {"init": "torch"}, )";
+  CHECK(warned(R"("attention": "cross", )" + drawn + rows).empty());
+  CHECK(warned(R"("attention": "cross", "x": [[1,2]], "memory": [[3,4]], )" +
+               drawn.substr(0, drawn.size() - 2))
+            .empty());
 }
 
 TEST_CASE("queries of one sample over the pages of several are told") {
