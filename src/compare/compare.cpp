@@ -1,8 +1,10 @@
 #include "attn/compare.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 #include "attn/error.hpp"
 #include "attn/io.hpp"
@@ -306,6 +308,18 @@ CompareRequest checked(const CompareRequest& given) {
   return request;
 }
 
+// Warns of one file in both places, which a slip or a link may have put there.
+void warn_of_one_file(const CompareRequest& request, Comparison& comparison) {
+  std::error_code unknown;  // of standard input, or of a file that has vanished
+  if (!std::filesystem::equivalent(request.a, request.b, unknown)) return;
+  comparison.warnings.push_back(
+      comparison.a == comparison.b
+          ? translated("{1} is compared with itself: name the other file", comparison.a)
+          : translated("{1} and {2} are the same file, which is compared with itself: name the "
+                       "other file",
+                       comparison.a, comparison.b));
+}
+
 // The names of tensors that are compared. Throws for files that hold none.
 std::vector<ComparedNames> pairs_of(const CompareRequest& request, ComparedFile& a, ComparedFile& b,
                                     Comparison& comparison) {
@@ -433,6 +447,7 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
   comparison.b = name_of(request.b);
   comparison.rtol = request.rtol.value_or(CompareRequest::default_rtol);
   comparison.atol = request.atol.value_or(CompareRequest::default_atol);
+  warn_of_one_file(request, comparison);
   const std::vector<ComparedNames> pairs = pairs_of(request, a, b, comparison);
   bool rows_known = false;
   for (const ComparedNames& names : pairs) {

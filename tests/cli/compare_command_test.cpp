@@ -177,11 +177,31 @@ TEST_CASE("a chosen head is compared alone, its log-sum-exps too") {
   CHECK(attn_cli({"compare", "a.json", "b.json", "--head", "1"}, folder.path()).exit_code == 1);
 }
 
+TEST_CASE("a file that is compared with itself is told, by whatever names it is given") {
+  const TemporaryFolder folder;
+  folder.write("a.json", "[1, 2]");
+  std::filesystem::create_symlink("a.json", folder / "link.json");
+  const auto told = [&](const std::string& other) {
+    const Outcome outcome = attn_cli({"compare", "a.json", other}, folder.path());
+    CHECK(outcome.exit_code == 0);
+    return outcome.errors;
+  };
+  CHECK(told("a.json") ==
+        "attn-cli: warning: a.json is compared with itself: name the other file\n");
+  for (const std::string other : {"./a.json", "link.json"}) {
+    CHECK(told(other) == "attn-cli: warning: a.json and " + other +
+                             " are the same file, which is compared with itself: name the other "
+                             "file\n");
+  }
+}
+
 TEST_CASE("compare exits with 0 for what agrees within the tolerance given") {
   const TemporaryFolder folder;
   write_results(folder);
-  const Outcome same = attn_cli({"compare", "a.json", "a.json"}, folder.path());
+  std::filesystem::copy_file(folder / "a.json", folder / "same.json");
+  const Outcome same = attn_cli({"compare", "a.json", "same.json"}, folder.path());
   CHECK(same.exit_code == 0);
+  CHECK(same.errors == "");
   CHECK(same.output.ends_with("\n\nAll 3 tensors agree.\n"));
   folder.write("c.json", "[1, 2]");
   folder.write("d.json", "[1, 2.5]");

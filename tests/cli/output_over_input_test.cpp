@@ -142,6 +142,7 @@ TEST_CASE("every command makes the folders that are missing above its output, or
   const TemporaryFolder folder;
   folder.write("d.json", document);
   folder.write("v.json", tensors);
+  folder.write("same.json", tensors);
   folder.write("wrong.json", R"({"attention":"sdpa"})");
   folder.write("t.txt", "The people of the world.\n");
   const std::string model = std::string(ATTN_DATA) + "/speeches";
@@ -157,7 +158,7 @@ TEST_CASE("every command makes the folders that are missing above its output, or
       {{"plot", "heatmap", "v.json", "--out"}, "/map.svg"},
       {{"plot", "animation", "v.json", "--out"}, ""},
       {{"view", "v.json", "--out"}, "/page.html"},
-      {{"compare", "v.json", "v.json", "--plot"}, "/difference.svg"}};
+      {{"compare", "v.json", "same.json", "--plot"}, "/difference.svg"}};
   int number = 0;
   for (auto [words, file] : outputs) {
     const std::string top = "new" + std::to_string(++number);
