@@ -630,20 +630,23 @@ std::optional<std::string> counting_warning(const SelectedMap& selected) {
   const std::size_t first = selected.first_number;
   if (first == 0) return std::nullopt;
   std::string typed, drawn;
+  std::size_t largest = 0;  // the first of each is what everybody takes for it
   const auto add = [](std::string& list, const std::string& name) {
     list += (list.empty() ? "" : translated(", ")) + name;
   };
   if (selection.chosen_samples && !samples_together(selection)) {
     const std::size_t sample = drawn_samples(selected).front();
+    largest = sample;
     add(typed, translated("sample {1}", sample));
     add(drawn, translated("Sample {1}", sample + first));
   }
   if (selection.chosen_heads && !heads_together(selection)) {
     const std::size_t head = drawn_heads(selected).front();
+    largest = std::max(largest, head);
     add(typed, translated("head {1}", head));
     add(drawn, translated("Head {1}", head + first));
   }
-  if (typed.empty()) return std::nullopt;
+  if (largest == 0) return std::nullopt;
   return translated(
       "the picture calls {1} \"{2}\": pictures of documents count from 1, as in tutorials, and all "
       "else from 0; FigureOptions::title gives another title",

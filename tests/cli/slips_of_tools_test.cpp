@@ -150,7 +150,8 @@ TEST_CASE("the longer name in the same command comes before other commands") {
   check_flag("explain", "--against",
              "did you mean \"--against-logit\"? --against belongs to attn-cli heads, view");
   // A switch is not meant by a flag with a value.
-  check_flag("compare", "--merge", "attn-cli compare takes no --merge: it belongs to attn-cli batch");
+  check_flag("compare", "--merge",
+             "attn-cli compare takes no --merge: it belongs to attn-cli batch, heads");
 }
 
 TEST_CASE("flags of transformers and of probes get what a command does") {
