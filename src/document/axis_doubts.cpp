@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,38 @@ bool may_be_turned_pages(const DocumentParts& parts) {
          value.shape()[2] * value.shape()[3] == key.shape()[1] * key.shape()[2];
 }
 
+// Sizes of pages that are read as [N,P,H,D] and may be [N,H,P,D]; nothing where they cannot be.
+struct PageSizes {
+  std::size_t keys, heads;
+};
+std::optional<PageSizes> doubtful_pages(const DocumentParts& parts) {
+  const Tensor &query = parts.states.query, &key = parts.states.key;
+  if (!parts.plan.pages || !query || !key || query.rank() != 4 || key.rank() != 4) return {};
+  for (const char* member : {"layout", "transpose", "view"}) {
+    if (parts.has("key", member)) return {};
+  }
+  const PageSizes sizes{key.shape()[2] / parts.plan.pages->pages_of_sample(), key.shape()[1]};
+  return query.shape()[1] % sizes.keys == 0 ? std::optional(sizes) : std::nullopt;
+}
+
+std::string layout_of_pages() {
+  return translated("write {1} into key and value if their pages are [N,H,P,D]",
+                    R"("layout": "BHLD")");
+}
+
+// Warns of pages of fewer keys than kernels have, whose number of heads may be that of the keys:
+// it is one of theirs.
+std::vector<std::string> page_doubts(const DocumentParts& parts) {
+  constexpr std::size_t fewest_keys = 16;
+  const auto sizes = doubtful_pages(parts);
+  if (!sizes || sizes->keys < 2 || sizes->keys >= fewest_keys || sizes->heads % fewest_keys != 0)
+    return {};
+  return {
+      translated("the pages of key are read as [N,P,H,D], {1} keys of {2} heads: {3}, and {4} if "
+                 "it is right",
+                 sizes->keys, sizes->heads, layout_of_pages(), R"("layout": "BLHD")")};
+}
+
 // Warns of a layout that made tokens of one sample of those that are each of a sample of keys.
 std::vector<std::string> shared_query_doubts(const DocumentParts& parts) {
   const Tensor &query = parts.states.query, &key = parts.states.key;
@@ -65,6 +98,7 @@ bool may_be_pages(const DocumentParts& parts) {
 std::vector<std::string> layout_doubts(const DocumentParts& parts) {
   if (!parts.is(Family::score)) return {};
   if (auto doubts = shared_query_doubts(parts); !doubts.empty()) return doubts;
+  if (auto doubts = page_doubts(parts); !doubts.empty()) return doubts;
   const auto is_swapped = [&](const char* name) {
     if (!parts.has(name, "layout")) return false;
     const JsonValue& layout = *parts.find(name)->find("layout");
@@ -111,6 +145,14 @@ Error with_layout(const Error& error, const DocumentParts& parts) {
             error.help() + translated("; ") +
                 translated("write {1} into it if it is [N,H,D,P]", R"("transpose": [0,3,1,2])")};
   }
+  const auto pages = doubtful_pages(parts);
+  if (pages && error.where() == "/key" && states.query.shape()[1] % pages->heads != 0)
+    return {error.kind(), error.problem(), error.where(), layout_of_pages()};
+  const bool of_small_pages = pages && pages->keys < pages->heads;
+  if (of_small_pages && error.where() == "/block_table") {
+    return {error.kind(), error.problem(), error.where(),
+            error.help() + translated("; ") + layout_of_pages()};
+  }
   if (error.where() == "/key" && may_be_pages(parts)) {
     return {error.kind(), error.problem(), error.where(),
             error.help() + translated("; ") +
@@ -125,7 +167,9 @@ Error with_layout(const Error& error, const DocumentParts& parts) {
   }
   if (of_entry && parts.decoder())
     help += translated("; those of the memory are \"memory_valid_lens\"");
-  for (const std::string& doubt : layout_doubts(parts)) help += translated("; ") + doubt;
+  if (of_small_pages) help += translated("; ") + layout_of_pages();
+  const auto doubts = of_small_pages ? std::vector<std::string>() : layout_doubts(parts);
+  for (const std::string& doubt : doubts) help += translated("; ") + doubt;
   return {error.kind(), error.problem(), error.where(), help};
 }
 

@@ -432,10 +432,12 @@ class KindReader {
                         static_cast<std::ptrdiff_t>(before);
       const std::int64_t valid = lens.values<std::int64_t>()[sample];
       if (valid <= held) continue;
-      throw input_error(
-          translated("sample {1} has {2} valid keys, and its pages hold {3}", sample, valid, held),
-          "/block_table",
-          translated("name the pages of all valid keys, or give fewer in valid_lens"));
+      throw with_layout(
+          input_error(translated("sample {1} has {2} valid keys, and its pages hold {3}", sample,
+                                 valid, held),
+                      "/block_table",
+                      translated("name the pages of all valid keys, or give fewer in valid_lens")),
+          parts_);
     }
   }
 

@@ -22,6 +22,9 @@ class PagedKeys {
   /// nothing where there is none.
   std::optional<std::size_t> filled_with_page_0() const;
 
+  /// Number of entries of each sample.
+  std::size_t pages_of_sample() const { return table_.shape().back(); }
+
   /// The pages [N,P,D] of an input as rows [B,M·P,D], pages [N,P,H,D] as rows [B,H,M·P,D]. Rows of
   /// absent pages are zeros. Throws Error(input) at `place` for pages of another rank, and at the
   /// table for a page that there is not.

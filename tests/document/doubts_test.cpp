@@ -269,6 +269,24 @@ TEST_CASE("a table of pages that ends with page 0 may be filled up with it") {
   CHECK(of(R"("block_table": [[0],[0]])").empty());
 }
 
+TEST_CASE("pages whose heads may stand before their keys are told") {
+  const auto of = [](const std::string& pages, const std::string& members = "") {
+    return warned("[2,32,1,4]", pages, R"("block_table": [[0,1],[2,3]])" + members);
+  };
+  CHECK(of("[6,8,16,4]") ==
+        Warnings{"the pages of key are read as [N,P,H,D], 8 keys of 16 heads: write \"layout\": "
+                 "\"BHLD\" into key and value if their pages are [N,H,P,D], and \"layout\": "
+                 "\"BLHD\" if it is right"});
+  CHECK(of("[6,8,16,4]", R"(, "valid_lens": [16,14])").size() == 1);
+  CHECK(of("[6,16,8,4]").empty());
+  CHECK(of("[6,1,16,4]").empty());
+  CHECK(of("[6,4,8,4]").empty());
+  for (const char* layout : {"BHLD", "BLHD"}) {
+    CAPTURE(layout);
+    CHECK(of(std::string("[6,8,16,4], \"layout\": \"") + layout + '"').empty());
+  }
+}
+
 TEST_CASE("what is doubtful is told without computing too") {
   CHECK(checked(R"({"attention":"sdpa","seed":1,"query":{"randn":[2,128,8,64]}})") ==
         Warnings{"query [2,128,8,64] is read as [B,H,L,D], 128 heads of 8 positions: if it is "

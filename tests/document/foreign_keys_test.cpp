@@ -305,6 +305,8 @@ TEST_CASE("sizes and axes that do not fit get the reading that would") {
   folder.write("d.npy", attn::npy_bytes(attn::Tensor({2, 6, 4, 8}, std::vector<float>(384, 1))));
   const std::string pages =
       R"("attention":"sdpa","query":{"ones":[2,1,2]},"key":{"ones":[4,4,2]},"block_table":)";
+  const std::string heads =
+      R"("attention":"sdpa","query":{"ones":[2,32,1,8]},"key":{"ones":[6,8,16,8]},)";
   const std::string cached =
       R"("attention":"sdpa","query":{"ones":[2,4,1,8]},"past_value":{"ones":[2,4,6,8]},)";
   for (
@@ -313,6 +315,16 @@ TEST_CASE("sizes and axes that do not fit get the reading that would") {
                "give the number of leading keys that are valid; \"block_table\" names pages of 8 "
                "keys for each sample"},
           {pages + "[[0,1],[2,3,1]]", "/block_table/1", "fill shorter rows up with -1"},
+          {heads + R"("block_table":[[0,1],[2,3]],"valid_lens":[20,30])", "/valid_lens/0",
+           "give the number of leading keys that are valid; \"block_table\" names pages of 16 keys "
+           R"(for each sample; write "layout": "BHLD" into key and value if their pages are )"
+           "[N,H,P,D]"},
+          {heads + R"("block_table":[[0,1,-1],[2,3,-1]],"valid_lens":[20,24])", "/block_table",
+           "name the pages of all valid keys, or give fewer in valid_lens; write \"layout\": "
+           R"("BHLD" into key and value if their pages are [N,H,P,D])"},
+          {R"("attention":"sdpa","query":{"ones":[2,4,1,8]},"key":{"ones":[6,2,16,8]},)"
+           R"("block_table":[[0,1],[2,3]])",
+           "/key", R"(write "layout": "BHLD" into key and value if their pages are [N,H,P,D])"},
           {cached + R"("past_key":{"ones":[2,6,4,8]})", "/past_key",
            R"(write "layout": "BLHD" into it if it is [B,L,H,D])"},
           {R"("attention":"sdpa","query":{"ones":[2,4,6,8]},)"
