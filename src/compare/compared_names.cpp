@@ -17,6 +17,14 @@
 namespace attn {
 namespace {
 
+// The option of a run that has a tensor of that name written; empty where that takes none.
+std::string option_that_writes(std::string_view name) {
+  if (name == "gradient" || name.starts_with("gradient.")) return "DocumentOptions::gradient FILE";
+  const std::string_view quantity = name.substr(name.rfind('.') + 1);  // npos + 1 is 0
+  constexpr std::string_view stages[]{"scores", "capped", "masked", "lse"};
+  return std::ranges::find(stages, quantity) == std::end(stages) ? "" : "RunOptions::stages";
+}
+
 Error unknown(const std::string& name, const char* field, const NamesInFile& a,
               const NamesInFile& b) {
   std::set<std::string_view> known;
@@ -24,8 +32,10 @@ Error unknown(const std::string& name, const char* field, const NamesInFile& a,
     for (const std::string& one : file->names) known.insert(one.empty() ? file->unnamed : one);
   }
   known.erase("");
-  return input_error(translated("neither file has a tensor \"{1}\"", name), field,
-                     suggestion(name, std::vector<std::string_view>(known.begin(), known.end())));
+  std::string help = suggestion(name, std::vector<std::string_view>(known.begin(), known.end()));
+  if (const std::string option = option_that_writes(name); !option.empty())
+    help += translated("; ") + translated("a run with {1} writes it", option);
+  return input_error(translated("neither file has a tensor \"{1}\"", name), field, help);
 }
 
 constexpr std::string_view number_place = "{n}";

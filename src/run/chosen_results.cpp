@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "attn/error.hpp"
@@ -155,10 +156,18 @@ std::vector<std::string> names_in(const std::vector<WhyOptions>& why) {
   return names;
 }
 
-// Help for a name in RunOptions::only of what a model has without its being written, or of a whole
-// layer; empty for others.
-std::string help_for_unwritten(std::string_view name, bool of_model) {
-  if (!of_model) return "";
+// Help for a name in RunOptions::only of gradients that nothing asks for, of what a model has
+// without its being written, or of a whole layer; empty for others.
+std::string help_for_unwritten(std::string_view name, bool of_model,
+                               std::span<const std::string_view> known) {
+  if (!of_model) {
+    const auto is_gradient = [](std::string_view tensor) {
+      return tensor == "gradient" || tensor.starts_with("gradient.");
+    };
+    if (!is_gradient(name) || std::ranges::any_of(known, is_gradient)) return "";
+    return translated("add {1}, the gradient of the output, or write {2} into the document",
+                      "DocumentOptions::gradient FILE", R"("gradient": {"output": …})");
+  }
   if (name == "logits") return translated("add DocumentOptions::logits, which writes them");
   if (name == "hidden_states") return translated("add RunOptions::stages, which writes states");
   constexpr std::string_view start = "layers.";
@@ -177,7 +186,7 @@ void check_only(const RunOptions& options, const std::vector<std::string>& names
   for (const std::string& wanted : options.only) {
     if (std::ranges::none_of(known,
                              [&](std::string_view name) { return is_wanted(name, wanted); })) {
-      const std::string unwritten = help_for_unwritten(wanted, of_model);
+      const std::string unwritten = help_for_unwritten(wanted, of_model, known);
       throw input_error(translated("the result has no tensor \"{1}\"", wanted), "RunOptions::only",
                         wanted == "sentence_similarity"
                             ? translated("similarities are those of several texts, by a model of "

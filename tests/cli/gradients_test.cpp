@@ -149,3 +149,22 @@ TEST_CASE("of pairs of texts lens, losses and left-out heads have means, which s
 }
 
 }  // namespace
+
+TEST_CASE("gradients that are wanted and were not asked for are told with what writes them") {
+  const TemporaryFolder folder;
+  folder.write("d.json", R"({"attention":"sdpa","query":[[1,0]]})");
+  folder.write("r.json", R"({"format":1,"tensors":{"weights":[[1]],"output":[[1,0]]}})");
+  for (const std::string name : {"gradient", "gradient.query"}) {
+    CHECK(attn_cli({"run", "d.json", "--only", name}, folder.path()).errors ==
+          "attn-cli: the result has no tensor \"" + name +
+              "\"\n  where: --only\n  help:  add --gradient FILE, the gradient of the output, or "
+              "write \"gradient\": {\"output\": …} into the document\n");
+    CHECK(attn_cli({"compare", "r.json", "r.json", "--only", name}, folder.path()).errors ==
+          "attn-cli: neither file has a tensor \"" + name +
+              "\"\n  where: --only\n  help:  known: output, weights; a run with --gradient FILE "
+              "writes it\n");
+  }
+  CHECK(attn_cli({"compare", "r.json", "r.json", "--only", "lse"}, folder.path()).errors ==
+        "attn-cli: neither file has a tensor \"lse\"\n  where: --only\n  help:  known: output, "
+        "weights; a run with --stages writes it\n");
+}
