@@ -509,7 +509,7 @@ constexpr ForeignFlags foreign_flags[]{
     {"--keep-going --continue-on-error --ignore-errors", "batch",
      to_translate("leave it out: the others go on unless --fail-fast is given")},
     {"--fail-fast --keep-going --continue-on-error --stop-on-error --exitfirst -x", "validate",
-     to_translate("leave it out: all documents are checked, and the exit code tells of any fault")},
+     to_translate("leave it out: all documents are checked, and the exit code shows any fault")},
     {"--stop-on-error --exit-on-error --stop-on-failure --exitfirst -x", "batch",
      written("--fail-fast")},
     {"--log-file --logfile", "", to_translate("messages go to standard error: write 2> FILE")},

@@ -234,7 +234,7 @@ std::optional<std::string> content_of_positions(const PlotRequest& request,
   if (tensor != "embedded") return std::nullopt;
   return translated(
       "\"embedded\" has the embeddings of the tokens, with positions added where the document asks "
-      "for them: the document in the place of its result draws positions alone");
+      "for them: the document instead of its result draws positions alone");
 }
 
 // Adds the maps of the request's files to the drawing, each layer by itself where the kind of

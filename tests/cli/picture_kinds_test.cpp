@@ -332,7 +332,7 @@ TEST_CASE("a picture of positions says whether tokens are in it") {
       "pictures also take all\n";
   CHECK(warnings({"r"}) ==
         "attn-cli: warning: \"embedded\" has the embeddings of the tokens, with positions added "
-        "where the document asks for them: the document in the place of its result draws positions "
+        "where the document asks for them: the document instead of its result draws positions "
         "alone\n" +
             others);
   CHECK(warnings({"r", "--name", "embedded"}) == others);

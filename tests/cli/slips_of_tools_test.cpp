@@ -318,7 +318,7 @@ TEST_CASE("flags of shells and of other programs get their cure") {
   check_flag("batch", "--keep-going", "leave it out: the others go on unless --fail-fast is given");
   check_flag("batch", "--stop-on-error", "write --fail-fast");
   check_flag("validate", "--fail-fast",
-             "leave it out: all documents are checked, and the exit code tells of any fault");
+             "leave it out: all documents are checked, and the exit code shows any fault");
   check_flag("batch", "--log", "write --norm log; messages go to standard error: 2> FILE");
   check_flag("run", "--stdout", "write --out -");
   check_flag("run", "--no-output", "write --only NAME,…, the tensors to write");

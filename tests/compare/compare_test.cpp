@@ -232,7 +232,8 @@ TEST_CASE("the picture shows the matrix with the largest error") {
 TEST_CASE("without a matrix in both files there is a warning in place of the picture") {
   const TemporaryFolder folder;
   CompareRequest request;
-  request.a = request.b = folder.write("a.json", "[1,2]");
+  request.a = folder.write("a.json", "[1,2]");
+  request.b = folder.write("b.json", "[1,2]");
   request.picture = attn::PictureFormat::png;
   const Comparison comparison = attn::compare(request);
   CHECK(comparison.agree());
