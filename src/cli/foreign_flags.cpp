@@ -187,6 +187,8 @@ constexpr ForeignFlags foreign_flags[]{
                   "those of layers one by one")},
     {"--kv-heads --num-kv-heads --n-kv-heads --enable-gqa --gqa", "bench",
      to_translate("leave it out: keys of fewer heads are not measured")},
+    {"--backward --bwd --fwd-bwd --bwd-only --train --training --grad --gradient --requires-grad",
+     "bench", to_translate("leave it out: attn-cli bench times the forward pass alone")},
     // Input and output of a run.
     {"--examples", "run", to_translate("attn-cli example KIND prints one")},
     {"--stdin", "", to_translate("write - for the name of the input")},

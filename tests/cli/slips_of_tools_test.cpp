@@ -186,6 +186,11 @@ TEST_CASE("flags of transformers and of probes get what a command does") {
   CHECK(refused_with(2, {"bench", "--kv-heads", "2"}) ==
         told_of("unknown flag \"--kv-heads\"", "attn-cli bench",
                 "leave it out: keys of fewer heads are not measured"));
+  for (const std::string flag : {"--backward", "--bwd", "--fwd-bwd", "--train"}) {
+    CHECK(refused_with(2, {"bench", flag}) ==
+          told_of("unknown flag \"" + flag + "\"", "attn-cli bench",
+                  "leave it out: attn-cli bench times the forward pass alone"));
+  }
   check_flag("explain", "--format", "write --markdown, --csv or --json");
   check_flag("explain", "--no-solution", "leave it out: all numbers are shown");
   check_flag("explain", "--hide", "leave it out: all numbers are shown");
