@@ -515,7 +515,9 @@ class KindReader {
                              options.rotary || options.relative_bias || options.score_expression ||
                              options.weight_expression;
     if (mask.aligned && !by_position) {
-      warn_of("mask.align", translated("nothing depends on where queries stand among the keys"));
+      warn_of("mask.align",
+              translated("nothing depends on where queries stand among the keys; add \"causal\": "
+                         "true or \"window\": {\"left\": …, \"right\": …} to the mask"));
     }
   }
 

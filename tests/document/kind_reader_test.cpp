@@ -176,7 +176,9 @@ TEST_CASE("parts of a mask that act on others alone are told where these are mis
   CHECK(warnings_of(R"("mask":{"fill":-1e9})") == without("mask.fill", "no key is hidden"));
   CHECK(warnings_of(R"("mask":{"fill":-1e9},"valid_lens":[1])").empty());
   CHECK(warnings_of(R"("mask":{"causal":false,"align":"lower_right"})") ==
-        without("mask.align", "nothing depends on where queries stand among the keys"));
+        without("mask.align",
+                "nothing depends on where queries stand among the keys; add \"causal\": true or "
+                "\"window\": {\"left\": …, \"right\": …} to the mask"));
   CHECK(warnings_of(R"("mask":{"align":"lower_right","alibi":{"symmetric":true}})").empty());
   CHECK(warnings_of(R"("mask":{"align":"lower_right"},"rotary":{})").empty());
 }
