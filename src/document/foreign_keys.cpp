@@ -39,30 +39,36 @@ constexpr ForeignKeys foreign_keys[]{
     {"alibi,use_alibi", to_translate("write \"mask\": {\"alibi\": true}")},
     {"alibi_slopes", to_translate("write \"mask\": {\"alibi\": {\"slopes\": …}}")},
     {"tgt,X,input,inputs,src,hidden_states,embeddings", to_translate("write \"x\"")},
-    {"tgt_key_padding_mask,key_padding_mask,src_key_padding_mask,padding_mask,seq_lens,lengths",
+    {"tgt_key_padding_mask,key_padding_mask,src_key_padding_mask,padding_mask,use_padding_mask,seq_"
+     "lens,lengths",
      to_translate("write \"valid_lens\", the number of valid keys of each sample, or \"mask\": "
                   "{\"padding\": …}")},
     {"memory_key_padding_mask",
      to_translate("write \"memory_valid_lens\", the number of valid keys of each sample, or "
                   "\"memory_mask\": {\"padding\": …}")},
     {"context_lens,seqused_k,cache_seqlens,seqlens_k,host_context_lengths,context_lengths,sequence_"
-     "lengths,cache_lens,total_sequence_length",
+     "lengths,cache_lens,total_sequence_length,input_lengths,host_past_key_value_lengths",
      to_translate("write \"valid_lens\"")},
-    {"cu_seqlens_k,cu_seqlens,cu_seqlens_q,segment_ids,documents,document_ids,cu_seqlens_kv,cu_seq_"
-     "lens_q,cu_seq_lens_k,cu_seqlens_qkv,qo_indptr,doc_ids",
+    {"cu_seqlens_q,cu_seqlens_k,cu_seqlens_kv,cu_seq_lens_q,cu_seq_lens_k,cu_seqlens_q_padded,cu_"
+     "seqlens_kv_padded,qo_indptr,query_start_loc,seq_start_loc,ragged_offset",
+     to_translate(
+         "write \"mask\": {\"cu_seqlens\": {\"query\": …, \"key\": …}}, where the sequences "
+         "of each begin and the last one ends")},
+    {"cu_seqlens,segment_ids,documents,document_ids,cu_seqlens_qkv,doc_ids",
      to_translate(
          "write \"mask\": {\"cu_seqlens\": …}, or {\"documents\": …} with a number per token")},
     {"max_seqlen,max_seqlen_q,max_seqlen_k,seq_len,seq_length,sequence_length,query_length,q_len,"
-     "kv_len,tgt_len,src_len,max_seq_len,max_seqlen_kv",
+     "kv_len,tgt_len,src_len,max_seq_len,max_seqlen_kv,max_seq_len_q,max_seq_len_kv",
      to_translate("leave it out: the lengths follow from the tensors")},
     {"enable_gqa,num_kv_groups,num_key_value_groups,num_groups,groups",
      to_translate("leave it out: query heads share key heads wherever there are fewer of these")},
     {"device", to_translate("leave it out: attention is computed on the processor")},
-    {"s_aux,sink,attention_sinks,learnable_sink",
+    {"s_aux,sink,attention_sink,attention_sinks,learnable_sink",
      to_translate("write \"sinks\", one number per head")},
     {"dout,grad_output,grad_out,gradient.output",
      to_translate("write \"gradient\": {\"output\": …}")},
-    {"past_key_values,past_key_value", to_translate("write \"past_key\" and \"past_value\"")},
+    {"past_key_values,past_key_value,past_kv",
+     to_translate("write \"past_key\" and \"past_value\"")},
     {"qk_norm",
      to_translate(
          "write \"query_norm\" and \"key_norm\", each {\"weight\": …, \"kind\": \"rms\"}")},
@@ -73,23 +79,27 @@ constexpr ForeignKeys foreign_keys[]{
     {"sentence,words,names", to_translate("write \"labels\": {\"query\": […], \"key\": […]}")},
     {"model_name,model_id,model_path", write_model},
     {"window,window_size,local_window_size,local_window,attention_window,window_left,window_right,"
-     "left_window,right_window",
+     "left_window,right_window,window_size_left,window_size_right,right_bound,diagonal_band_right_"
+     "bound,attention_window_size",
      to_translate("write \"mask\": {\"window\": {\"left\": …, \"right\": …}}, the keys seen "
                   "before and after a query")},
-    {"sliding_window,sliding_window_size",
+    {"sliding_window,sliding_window_size,max_attention_window_size,left_bound,diagonal_band_left_"
+     "bound",
      to_translate("write \"mask\": {\"window\": {\"left\": 3, \"right\": 0}} for a window of 4, "
                   "which counts the query itself")},
-    {"attn_mask,attn_bias,attention_bias,src_mask,tgt_mask,bias,position_bias", write_mask},
-    {"h,num_heads,n_heads,n_head,nhead,nheads,num_attention_heads,q_num_heads",
+    {"attn_mask,attn_bias,attention_bias,src_mask,tgt_mask,bias,position_bias,alibi_bias",
+     write_mask},
+    {"h,num_heads,n_heads,n_head,nhead,nheads,num_attention_heads,q_num_heads,num_q_heads,num_"
+     "heads_q,nheads_q",
      to_translate("write \"heads\"")},
     {"num_kv_heads,n_kv_heads,kv_num_heads,num_key_value_heads,num_query_groups,num_gqa_groups,kv_"
-     "groups",
+     "groups,num_heads_k,num_heads_kv,nheads_k,nheads_kv",
      to_translate("write \"kv_heads\"")},
     {"d_ff,ffn_dim,ff_dim,dim_feedforward,intermediate_size,ffn_num_hiddens",
      to_translate("write \"feed_forward\"")},
     {"num_layers,num_blks,n_layers,n_layer,num_hidden_layers", to_translate("write \"layers\"")},
     {"embed_dim,d_model,dim,d_head,embed_size,embedding_dim,num_hiddens,query_size,key_size,value_"
-     "size,ffn_num_input,norm_shape,d_k,d_v,head_dim,hidden_size,key_dim",
+     "size,ffn_num_input,norm_shape,d_k,d_v,head_dim,hidden_size,key_dim,head_size",
      write_width},
     {"softmax,normalize", to_translate("leave it out: weights are a softmax of the scores")},
     {"q,Q,queries", to_translate("write \"query\"")},
@@ -99,10 +109,11 @@ constexpr ForeignKeys foreign_keys[]{
     {"type,kind,attention_type,attn", write_kind},
     {"input_ids", to_translate("write \"token_ids\"")},
     {"dropout_p,attn_dropout,attention_dropout,p,dropout_rate,attention_probs_dropout_prob,"
-     "training",
+     "training,use_dropout",
      to_translate("write \"dropout\": {\"p\": …, \"training\": true}")},
     {"layer_norm_eps,norm_eps,rms_norm_eps", to_translate("write \"eps\"")},
-    {"softmax_scale,scaling,scale_factor,sm_scale,attention_scale,attn_scale,attention_multiplier",
+    {"softmax_scale,scaling,scale_factor,sm_scale,attention_scale,attn_scale,attention_multiplier,"
+     "qk_scale,scale_softmax,softmax_d_scale",
      to_translate("write \"scale\", which multiplies the scores")},
     {"temperature", to_translate("write \"score\": \"s / 2\" for a softmax at the temperature 2")},
     {"logits_soft_cap,logit_softcapping,attn_logit_softcapping,logit_cap,soft_cap,logit_softcap,"
@@ -110,11 +121,12 @@ constexpr ForeignKeys foreign_keys[]{
      to_translate("write \"softcap\"")},
     {"rope,rope_theta,rotary_base,rope_scale,rope_base",
      to_translate("write \"rotary\": {\"theta\": …}")},
-    {"position_ids,positions", to_translate("write \"rotary\": {\"positions\": …}")},
+    {"position_ids,positions,seqlen_offset,seqlen_offsets,rotary_seqlen_offsets",
+     to_translate("write \"rotary\": {\"positions\": …}")},
     {"norm_first", to_translate("write \"norm\": \"pre\" or \"post\"")},
     {"state_dict,params,W_q,W_k,W_v,W_o,Wq,Wk,Wv,Wo,in_proj_weight",
      to_translate("write \"parameters\"")},
-    {"random_state,manual_seed,random_seed", to_translate("write \"seed\"")},
+    {"random_state,manual_seed,random_seed,rng_state,philox_seed", to_translate("write \"seed\"")},
     {"label", to_translate("write \"labels\": {\"query\": […], \"key\": […]} for names of tokens; "
                            "leave out the class of a text")},
     {"clean", write_text},
@@ -131,9 +143,11 @@ constexpr ForeignKeys foreign_keys[]{
     {"k_cache,v_cache", to_translate("write \"past_key\" and \"past_value\", or \"key\" and "
                                      "\"value\" where the new ones are in the cache too")},
     {"query_seq_lengths,key_value_seq_lengths,q_seq_lens,kv_seq_lens,q_lens,kv_lens,q_lengths,kv_"
-     "lengths,seqlens_q,seqused_q,actual_seq_lengths,actual_seq_lengths_kv",
+     "lengths,seqlens_q,seqused_q,seq_len_q,seq_len_kv,actual_seq_lengths,actual_seq_lengths_kv",
      to_translate("write \"valid_lens\": {\"query\": […], \"key\": […]}")},
-    {"kv_indptr,kv_indices,kv_last_page_len,block_tables,page_table,page_tables",
+    {"kv_indptr,kv_indices,kv_last_page_len,block_tables,page_table,page_tables,page_table_k,kv_"
+     "cache_"
+     "block_offsets,paged_kv_cache",
      to_translate("write \"block_table\", a row of pages for each sample, filled up with -1, and "
                   "\"valid_lens\"")},
     {"page_size,block_size,page_block_size,tokens_per_block",
@@ -160,7 +174,7 @@ constexpr ForeignKeys foreign_keys[]{
     {"need_weights,output_attentions,return_attention_scores,return_attention_probs,return_attn_"
      "probs,return_weights",
      to_translate("write \"weights\": true or false")},
-    {"return_lse,return_softmax_lse,softmax_lse",
+    {"return_lse,return_softmax_lse,softmax_lse,generate_stats",
      to_translate("leave it out: RunOptions::stages RunOptions::only output,lse writes it")},
     {"qk_matmul_output_mode",
      to_translate(
@@ -168,17 +182,56 @@ constexpr ForeignKeys foreign_keys[]{
     {"q_scale,k_scale,v_scale,q_descale,k_descale,v_descale",
      to_translate("leave it out: give the tensor with its numbers multiplied by it")},
     {"kv_cache_dtype", to_translate("leave it out: a tensor has the type that its file holds")},
-    {"causal_offset,bottom_right,causal_type",
+    {"causal_offset,bottom_right,causal_type,causal_lower_right,use_causal_mask_bottom_right,"
+     "diagonal_"
+     "alignment",
      to_translate("write \"mask\": {\"causal\": true, \"align\": \"lower_right\"} where queries "
                   "stand at the last keys, or {\"where\": \"j <= i + 2\"} for an offset of 2")},
     {"kv_layout", to_translate("leave it out for pages [N,P,H,D]; write \"layout\": \"BHLD\" into "
                                "key and value for [N,H,P,D]")},
-    {"num_sink_tokens,sink_size,sink_tokens,attention_sink_size,start_size",
+    {"num_sink_tokens,sink_size,sink_tokens,attention_sink_size,start_size,sink_token_length",
      to_translate("write \"mask\": {\"causal\": true, \"window\": {\"left\": …}, \"global\": "
                   "[0,1,2,3]} for 4 first tokens that all later ones see")},
     {"mask_value,mask_filter_value", to_translate("write \"mask\": {\"fill\": …}")},
     {"attention_chunk,attention_chunk_size,chunk_size",
      to_translate("write \"mask\": {\"chunk\": …}")},
+    {"prefix_lens", to_translate("write \"mask\": {\"prefix\": …}")},
+    {"leftpad_k,cache_leftpad",
+     to_translate("write \"mask\": {\"padding\": …}, of true where a key is padding")},
+    {"rotary_cos,rotary_sin,cos_cache,sin_cache,rope_cos,rope_sin,cos,sin,freqs_cis",
+     to_translate("write \"rotary\": {\"cos\": …, \"sin\": …}, each with a row for each position")},
+    {"cos_sin_cache,rotary_cos_sin",
+     to_translate(
+         "write \"rotary\": {\"cos\": …, \"sin\": …}, each with its \"slice\" of the file, "
+         "such as {\"file\": …, \"slice\": \":, :32\"} of [N,64]")},
+    {"rotary_dim,rotary_embedding_dim,partial_rotary_factor,rotary_fraction,rotary_pct",
+     to_translate("write \"rotary\": {\"width\": …}, the number of columns that turn")},
+    {"interleaved,rotary_interleaved,rope_interleaved,rope_interleave,is_neox_style",
+     to_translate("write \"rotary\": {\"interleaved\": true} where columns 2n and 2n + 1 turn "
+                  "together")},
+    {"rope_scaling,rope_parameters", to_translate("write \"rotary\": {\"scaling\": …}")},
+    {"position_embedding_type",
+     to_translate("write \"rotary\": {…}, \"mask\": {\"alibi\": true} or \"relative_bias\": {…}")},
+    {"num_buckets,relative_attention_num_buckets",
+     to_translate("write \"relative_bias\": {\"table\": …, \"buckets\": …}")},
+    {"kv_lora_rank,q_lora_rank,qk_rope_head_dim,qk_nope_head_dim,v_head_dim",
+     to_translate("leave it out: widths follow from the tensors, in which query and key hold their "
+                  "parts with and without positions side by side")},
+    {"q_nope,q_pe,q_rope,k_nope,k_pe,k_rope,c_kv,kv_c,kv_c_normed,compressed_kv",
+     to_translate("write \"query\" and \"key\" of the parts joined along the last axis, in NumPy "
+                  "numpy.concatenate([…], -1)")},
+    {"qkv_bias,qkv_proj_bias,qkv_weight",
+     to_translate(
+         "write \"parameters\": {\"in_proj_weight\": …, \"in_proj_bias\": …} of a kind that "
+         "projects, such as multi_head, or {\"init\": \"torch\", \"bias\": true}")},
+    {"q_scaling",
+     to_translate("write \"scale\", 1 divided by that number and by the root of the head's width")},
+    {"cache_batch_idx",
+     to_translate("write \"block_table\": [[2],[0]] if the samples have rows 2 and 0 of a cache "
+                  "[N,L,H,D], and \"valid_lens\"")},
+    {"slot_mapping", to_translate("leave it out: the pages hold the new keys too")},
+    {"is_inference,zero_tensors,layer_idx,tp_size,cp_size,unpad,is_packed",
+     to_translate("leave it out: it chooses how a kernel works, and changes no number")},
 };
 
 // Keys whose meaning depends on the kind of attention, which comes first.

@@ -126,6 +126,39 @@ TEST_CASE("keys of kernels get the document's own") {
            "leave it out: give the tensor with its numbers multiplied by it"},
           {R"("kv_cache_dtype":"fp8")", "/kv_cache_dtype",
            "leave it out: a tensor has the type that its file holds"},
+          {R"("cu_seqlens_q":[0,2])", "/cu_seqlens_q",
+           R"(write "mask": {"cu_seqlens": {"query": …, "key": …}}, where the sequences of each )"
+           "begin and the last one ends"},
+          {R"("rotary_cos":[[1]])", "/rotary_cos",
+           R"(write "rotary": {"cos": …, "sin": …}, each with a row for each position)"},
+          {R"("cos_sin_cache":[[1]])", "/cos_sin_cache",
+           R"(write "rotary": {"cos": …, "sin": …}, each with its "slice" of the file, such as )"
+           R"({"file": …, "slice": ":, :32"} of [N,64])"},
+          {R"("rotary_dim":2)", "/rotary_dim",
+           R"(write "rotary": {"width": …}, the number of columns that turn)"},
+          {R"("is_neox_style":true)", "/is_neox_style",
+           R"(write "rotary": {"interleaved": true} where columns 2n and 2n + 1 turn together)"},
+          {R"("kv_lora_rank":512)", "/kv_lora_rank",
+           "leave it out: widths follow from the tensors, in which query and key hold their parts "
+           "with and without positions side by side"},
+          {R"("q_pe":[[1]])", "/q_pe",
+           R"(write "query" and "key" of the parts joined along the last axis, in NumPy )"
+           "numpy.concatenate([…], -1)"},
+          {R"("qkv_bias":true)", "/qkv_bias",
+           R"(write "parameters": {"in_proj_weight": …, "in_proj_bias": …} of a kind that projects, )"
+           R"(such as multi_head, or {"init": "torch", "bias": true})"},
+          {R"("q_scaling":1)", "/q_scaling",
+           R"(write "scale", 1 divided by that number and by the root of the head's width)"},
+          {R"("cache_batch_idx":[2,0])", "/cache_batch_idx",
+           R"(write "block_table": [[2],[0]] if the samples have rows 2 and 0 of a cache [N,L,H,D], )"
+           R"(and "valid_lens")"},
+          {R"("leftpad_k":[1])", "/leftpad_k",
+           R"(write "mask": {"padding": …}, of true where a key is padding)"},
+          {R"("diagonal_band_left_bound":4)", "/diagonal_band_left_bound",
+           R"(write "mask": {"window": {"left": 3, "right": 0}} for a window of 4, which counts )"
+           "the query itself"},
+          {R"("is_inference":true)", "/is_inference",
+           "leave it out: it chooses how a kernel works, and changes no number"},
           {R"("page_table":[[0]])", "/page_table",
            R"(write "block_table", a row of pages for each sample, filled up with -1, and )"
            R"("valid_lens")"},
