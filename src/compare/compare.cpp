@@ -356,6 +356,59 @@ std::vector<ComparedNames> pairs_of(const CompareRequest& request, ComparedFile&
   return pairs;
 }
 
+// Warns of a tensor that was asked for and that one file alone has, with those of the other file
+// that have as many elements, or else all of them.
+void warn_of_partners(const CompareRequest& request, const std::vector<ComparedNames>& pairs,
+                      ComparedFile& a, ComparedFile& b, Comparison& comparison) {
+  constexpr std::size_t most_read = 64, most_named = 8;
+  for (const ComparedNames& pair : pairs) {
+    if (request.only.empty() || (pair.a && pair.b)) continue;
+    // Names of either file that are asked for are known, and may be told as partners elsewhere.
+    const bool both_asked = std::ranges::any_of(pairs, [&](const ComparedNames& one) {
+      return pair.a ? one.b && !one.a : one.a && !one.b;
+    });
+    if (both_asked) continue;
+    ComparedFile &own = pair.a ? a : b, &other = pair.a ? b : a;
+    if (other.names().size() > most_read) continue;
+    const Shape shape = own.read(pair.a ? *pair.a : *pair.b).tensor.shape();
+    std::vector<std::string> fitting, all;
+    std::string cure;
+    for (const std::string& name : other.names()) {
+      const bool taken = std::ranges::any_of(
+          pairs, [&](const ComparedNames& one) { return (pair.a ? one.b : one.a) == name; });
+      if (taken || name.empty()) continue;
+      Shape found;
+      try {
+        found = other.read(name).tensor.shape();
+      } catch (const Error&) {
+        continue;  // no partner, which nobody asked for
+      }
+      all.push_back(in_quotes(name) + " " + text(found));
+      if (element_count(found) != element_count(shape)) continue;
+      fitting.push_back(all.back());
+      if (!cure.empty()) continue;
+      cure = "CompareRequest::renamed " + name + "=" + pair.name;
+      if (found != shape && !shape.empty() && request.maps.reshape.empty()) {
+        const std::string sizes = text(shape);  // "[2,3]"
+        cure += " MapRequest::reshape " + sizes.substr(1, sizes.size() - 2);
+      }
+    }
+    std::vector<std::string>& told = fitting.empty() ? all : fitting;
+    if (told.empty()) continue;
+    std::string list;
+    for (std::size_t i = 0; i < std::min(told.size(), most_named); ++i)
+      list += (i > 0 ? ", " : "") + told[i];
+    if (told.size() > most_named) list += ", …";
+    const std::string& file = pair.a ? comparison.b : comparison.a;
+    const std::string name = in_quotes(pair.name) + " " + text(shape);
+    comparison.warnings.push_back(
+        fitting.empty()
+            ? translated("{1} is not in {2}, which has {3}", name, file, list)
+            : translated("{1} is not in {2}, where as many elements are in {3}: {4} compares them",
+                         name, file, list, cure));
+  }
+}
+
 /// The two tensors of a pair as they are compared. Made for one pair at a time, so that no more are
 /// in memory.
 struct TensorPair {
@@ -449,6 +502,7 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
   comparison.atol = request.atol.value_or(CompareRequest::default_atol);
   warn_of_one_file(request, comparison);
   const std::vector<ComparedNames> pairs = pairs_of(request, a, b, comparison);
+  warn_of_partners(request, pairs, a, b, comparison);
   bool rows_known = false;
   for (const ComparedNames& names : pairs) {
     const TensorPair pair(names, request, access, a, b);

@@ -177,6 +177,30 @@ TEST_CASE("a chosen head is compared alone, its log-sum-exps too") {
   CHECK(attn_cli({"compare", "a.json", "b.json", "--head", "1"}, folder.path()).exit_code == 1);
 }
 
+TEST_CASE("a tensor that is asked for and has another name in the other file is told its partner") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"format":1,"tensors":{"weights":[[1]],"output":[[1,2],[3,4]]}})");
+  folder.write("b.json", R"([{"name":"attn_out","dimensions":"1x2x2","values":[1,2,3,4]},)"
+                         R"({"name":"w","dimensions":"1x1","values":[1]}])");
+  const auto told = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "compare");
+    return attn_cli(words, folder.path());
+  };
+  const Outcome other = told({"a.json", "b.json", "--only", "output"});
+  CHECK(other.exit_code == 1);
+  CHECK(other.errors ==
+        "attn-cli: warning: \"output\" [2,2] is not in b.json, where as many elements are in "
+        "\"0.values\" [4]: --map 0.values=output --reshape 2,2 compares them\n");
+  CHECK(told({"b.json", "a.json", "--only", "output"}).errors == other.errors);
+  const Outcome cured = told(
+      {"a.json", "b.json", "--only", "output", "--map", "0.values=output", "--reshape", "2,2"});
+  CHECK(cured.exit_code == 0);
+  CHECK(cured.errors == "");
+  folder.write("b.json", R"({"q":[1,2],"k":[3,4]})");
+  CHECK(told({"a.json", "b.json", "--only", "output"}).errors ==
+        "attn-cli: warning: \"output\" [2,2] is not in b.json, which has \"q\" [2], \"k\" [2]\n");
+}
+
 TEST_CASE("a file that is compared with itself is told, by whatever names it is given") {
   const TemporaryFolder folder;
   folder.write("a.json", "[1, 2]");
