@@ -221,17 +221,12 @@ std::optional<std::string> doubt_of_steps(const Drawing& drawing, const FiledMap
       drawing.of.size(), text(drawing.of[0].map.numbers.shape()));
 }
 
-// What a picture of positions holds that names no tensor: of a document nothing of its tokens, of
-// a result more than positions.
+// What a result's picture of positions holds beside them where no tensor is named. A document's
+// holds what was asked for.
 std::optional<std::string> content_of_positions(const PlotRequest& request,
                                                 const ResultReader& file,
                                                 const std::string& tensor) {
-  if (request.maps.name) return std::nullopt;
-  if (file.is_document())
-    return translated(
-        "positions alone are drawn, which are the same for all tokens: MapRequest::name embedded "
-        "draws those of a result with its tokens' embeddings");
-  if (tensor != "embedded") return std::nullopt;
+  if (request.maps.name || file.is_document() || tensor != "embedded") return std::nullopt;
   return translated(
       "\"embedded\" has the embeddings of the tokens, with positions added where the document asks "
       "for them: the document instead of its result draws positions alone");

@@ -316,16 +316,14 @@ TEST_CASE("the positions of a document are drawn as a map and as curves") {
           "[L,D]\n");
 }
 
-TEST_CASE("a picture of positions says whether tokens are in it") {
+TEST_CASE("a picture of positions warns where embeddings are in it, and only there") {
   const TemporaryFolder folder;
   const std::string text = std::string(ATTN_DATA) + "/text.json";
   const auto warnings = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"plot", "positions", "--out", "p.svg"});
     return attn_cli(words, folder.path()).errors;
   };
-  CHECK(warnings({text}) ==
-        "attn-cli: warning: positions alone are drawn, which are the same for all tokens: --name "
-        "embedded draws those of a result with its tokens' embeddings\n");
+  CHECK(warnings({text}) == "");
   REQUIRE(attn_cli({"run", text, "--out", "r", "--plots", "none"}, folder.path()).exit_code == 0);
   const std::string others =
       "attn-cli: warning: this is sample 0 of 2: --sample 1 shows another, mean their mean; "
