@@ -4,10 +4,12 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "attn/error.hpp"
 
 #include "attention/visibility.hpp"
+#include "support/printable.hpp"
 #include "support/translated.hpp"
 #include "tensor/operations.hpp"
 
@@ -241,13 +243,23 @@ Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, DType dtype,
     const std::size_t queries = geometry.queries, keys = geometry.keys;
     const bool of_longer = !too_long && shape.size() > 1 && queries == keys &&
                            shape.back() == shape[shape.size() - 2] && shape.back() > keys;
+    // A row of keys for each sample is what other parts take as it is.
+    const bool by_sample = better && shape.size() == 2 && geometry.batch_axis &&
+                           shape[0] == geometry.batch && shape[0] != queries;
+    const std::string_view part = name;
+    const char* const of_samples = !by_sample        ? ""
+                                   : part == "block" ? "padding"
+                                   : part == "allow" ? "keep"
+                                                     : "";
     const std::string help =
-        of_longer
+        of_samples[0] != '\0' ? translated("write {1}: … instead of {2} for a row per sample",
+                                           in_quotes(of_samples), in_quotes(part))
+        : of_longer
             ? translated("take the part of this length: \"slice\": {1}",
                          "\"..., :" + std::to_string(queries) + ", :" + std::to_string(keys) + "\"")
         : better ? translated(
-                       "write \"reshape\": {1}, or give each axis, counted from the last, the "
-                       "size 1 or that of the weights",
+                       "write \"reshape\": {1} beside its file or its flat numbers, or give each "
+                       "axis, counted from the last, the size 1 or that of the weights",
                        text(*better))
                  : translated("each axis, counted from the last, must be 1 or that of the weights");
     throw input_error(translated("{1} {2} does not broadcast against the weights {3}", name,

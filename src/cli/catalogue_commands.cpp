@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "attn/catalogue.hpp"
@@ -47,6 +48,26 @@ std::string_view meant_name(const std::string& word, std::span<const std::string
   return found == names.end() ? std::string_view() : *found;
 }
 
+// What a document of scaled dot products has for a feature that no example is of; empty for other
+// words.
+std::string_view keys_of_feature(std::string_view word) {
+  constexpr std::pair<std::string_view, std::string_view> features[]{
+      {"paged|vllm|page_table|block_table|paged_attention",
+       R"("block_table": [[…]], "valid_lens": […])"},
+      {"gqa|mqa|grouped|grouped_query|multi_query", R"("heads": …, "kv_heads": …)"},
+      {"causal|mask|masked|look_ahead", R"("mask": {"causal": true})"},
+      {"window|sliding_window|local|longformer", R"("mask": {"window": {"left": 3, "right": 0}})"},
+      {"padding|valid_lens", R"("valid_lens": […])"},
+      {"packed|varlen|cu_seqlens|documents", R"("mask": {"cu_seqlens": […]})"},
+      {"decode|kv_cache|cache|past", R"("past_key": …, "past_value": …)"},
+      {"dropout", R"("dropout": 0.1, "seed": 0)"}};
+  for (const auto& [words, keys] : features) {
+    if (('|' + std::string(words) + '|').find('|' + std::string(word) + '|') != std::string::npos)
+      return keys;
+  }
+  return "";
+}
+
 int print_example(const std::vector<std::string>& given) {
   if (given.size() != 1) {
     throw Error(
@@ -82,8 +103,12 @@ int print_example(const std::vector<std::string>& given) {
                     : translated("write {1}", "attn-cli run " + in_folder));
   }
   if (!kind) {
-    throw Error(ErrorKind::usage, translated("there is no example \"{1}\"", given[0]),
-                "attn-cli example", suggestion(given[0], names));
+    const std::string_view keys = keys_of_feature(given[0]);
+    throw Error(
+        ErrorKind::usage, translated("there is no example \"{1}\"", given[0]), "attn-cli example",
+        keys.empty()
+            ? suggestion(given[0], names)
+            : translated("begin with {1}, and write {2} into it", "attn-cli example sdpa", keys));
   }
   print(example_document(kind_named(given[0], "attn-cli example")));
   return 0;

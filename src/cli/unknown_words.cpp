@@ -34,9 +34,8 @@ std::string takers(const std::string& flag, const std::vector<Command>& all) {
 std::string longer_name(const std::string& flag, const std::string& command,
                         const std::vector<Command>& all) {
   const auto takes_value = [&](const Command& one) {
-    return std::ranges::any_of(one.flags, [&](const Flag& known) {
-      return known.name == flag && !known.value.empty();
-    });
+    return std::ranges::any_of(
+        one.flags, [&](const Flag& known) { return known.name == flag && !known.value.empty(); });
   };
   const bool valued = std::ranges::any_of(all, takes_value);
   std::string longer;
@@ -273,8 +272,9 @@ Error unknown_command(const std::string& word, const std::vector<Command>& all) 
       {"pull", to_translate("nothing is downloaded: write hf download NAME or ollama pull NAME")},
       {"generate", to_translate("write attn-cli run --model M --text TEXT --generate N")},
       {"masks", to_translate("attn-cli list names what masks are made of")},
-      {"convert", to_translate("write attn-cli run DOCUMENT --tensors npz, or safetensors, npy, "
-                               "csv")},
+      {"convert",
+       to_translate("files are not converted: documents and compare read each format, and "
+                    "--tensors chooses that of results")},
       {"export", to_translate("write attn-cli run DOCUMENT --tensors npz, or safetensors, npy, "
                               "csv")}};
   const auto help = [&] {

@@ -187,6 +187,21 @@ std::string width_hint(const TensorComparison& tensor, bool alone) {
                         (alone ? "" : " CompareRequest::only " + tensor.name));
 }
 
+// Help that compares the part of both where axes before the last differ in length, as where one has
+// filling.
+std::string overlap_hint(const TensorComparison& tensor) {
+  const Shape &a = tensor.a.shape, &b = tensor.b.shape;
+  if (a.size() != b.size() || a.size() < 2 || a.back() != b.back() || a[0] != b[0]) return "";
+  // Axes that are longer here and shorter there are in another order.
+  bool longer = false, shorter = false;
+  for (std::size_t axis = 0; axis < a.size(); ++axis) {
+    longer = longer || a[axis] > b[axis];
+    shorter = shorter || a[axis] < b[axis];
+  }
+  if (longer && shorter) return "";
+  return "; " + translated("{1} compares the part that both have", "CompareRequest::overlap");
+}
+
 std::string difference_text(const TensorComparison& tensor, const Comparison& comparison) {
   switch (tensor.outcome) {
     case Outcome::beyond:
@@ -195,7 +210,7 @@ std::string difference_text(const TensorComparison& tensor, const Comparison& co
                         value_text(tensor.first_beyond->b));
     case Outcome::shapes_differ:
       return translated("the shapes are {1} and {2}", text(tensor.a.shape), text(tensor.b.shape)) +
-             layout_hint(tensor) + axis_hint(tensor) +
+             layout_hint(tensor) + overlap_hint(tensor) + axis_hint(tensor) +
              width_hint(tensor, comparison.tensors.size() == 1);
     case Outcome::only_in_a:
       return translated("only in {1}", printable(comparison.a));

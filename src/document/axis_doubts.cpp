@@ -1,5 +1,6 @@
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/error.hpp"
@@ -85,6 +86,32 @@ std::vector<std::string> shared_query_doubts(const DocumentParts& parts) {
       text(shape), samples, view_of_one_token({samples, shape[1], shape[3]}))};
 }
 
+// Warns of a file of four axes without a layout beside one that has it.
+std::vector<std::string> mixed_layout_doubts(const DocumentParts& parts) {
+  const Sequences& states = parts.states;
+  const std::pair<const char*, const Tensor&> all[]{
+      {"query", states.query}, {"key", states.key}, {"value", states.value}};
+  const auto layout_of = [&](const char* name) -> std::string {
+    const JsonValue* const layout =
+        parts.has(name, "layout") ? parts.find(name)->find("layout") : nullptr;
+    return layout != nullptr && layout->is(JsonValue::Type::string) ? layout->string() : "";
+  };
+  for (const auto& [other, ignored] : all) {
+    const std::string layout = layout_of(other);
+    if (layout != "BLHD") continue;
+    for (const auto& [name, tensor] : all) {
+      if (!tensor || tensor.rank() != 4 || !parts.has(name, "file") || parts.has(name, "layout") ||
+          parts.has(name, "transpose") || parts.has(name, "view"))
+        continue;
+      return {
+          translated("{1} is read as [B,H,L,D], but {2} has {3}: write that into {1} too, or {4} "
+                     "if it is right",
+                     name, other, R"("layout": "BLHD")", R"("layout": "BHLD")")};
+    }
+  }
+  return {};
+}
+
 // Whether keys of another number of samples than the queries, beside the lengths of these, may be
 // pages without their table.
 bool may_be_pages(const DocumentParts& parts) {
@@ -99,6 +126,7 @@ std::vector<std::string> layout_doubts(const DocumentParts& parts) {
   if (!parts.is(Family::score)) return {};
   if (auto doubts = shared_query_doubts(parts); !doubts.empty()) return doubts;
   if (auto doubts = page_doubts(parts); !doubts.empty()) return doubts;
+  if (auto doubts = mixed_layout_doubts(parts); !doubts.empty()) return doubts;
   const auto is_swapped = [&](const char* name) {
     if (!parts.has(name, "layout")) return false;
     const JsonValue& layout = *parts.find(name)->find("layout");

@@ -178,11 +178,24 @@ void refuse_text(std::string_view text, const std::string& name) {
         translated("attn-cli run reads one of query, key and value; for many, write documents that "
                    "name its tensors: \"query\": {\"file\": …, \"name\": …}"));
   }
+  const std::string extension = std::filesystem::path(name).extension().string();
+  const std::string file = in_quotes(std::filesystem::path(name).filename().string());
+  if (extension == ".onnx") {
+    throw input_error(
+        translated("this is an ONNX model, which is not computed"), name,
+        translated("describe its attention in a document, which reads initializers: {1}",
+                   "\"query\": {\"file\": " + file + ", \"name\": …}"));
+  }
+  if (extension == ".bin" || extension == ".raw" || extension == ".dat") {
+    throw input_error(
+        translated("these are numbers without shape and type, not an input document"), name,
+        translated("save them as .npy: {1}", "numpy.save(\"q.npy\", numpy.fromfile(" + file +
+                                                 ", numpy.float32).reshape(…))"));
+  }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool letter =
       first != text.npos && (std::isalpha(static_cast<unsigned char>(text[first])) != 0);
   const bool words = letter && text.substr(first, 80).find(' ') != text.npos;
-  const std::string extension = std::filesystem::path(name).extension().string();
   if (is_file_name(text)) {
     throw input_error(translated("this is the name of a file, not a document"), name,
                       translated("name it in the command line; attn-cli batch reads names from "
@@ -199,7 +212,7 @@ void refuse_text(std::string_view text, const std::string& name) {
         translated(
             "name it in a document: \"query\": {\"file\": {1}}; attn-cli plot, show and view "
             "draw maps that exist",
-            in_quotes(std::filesystem::path(name).filename().string())));
+            file));
   }
   const bool program = extension == ".py" || extension == ".ipynb";
   const bool markup = is_markup(extension) && first != text.npos && text[first] != '{';

@@ -287,6 +287,14 @@ struct MemberOfOthers {
   ForeignKeys keys;
 };
 constexpr MemberOfOthers members_of_others[]{
+    {"",
+     {"dtype,torch_dtype,data_type",
+      to_translate(
+          "write \"dtype\" at the top of the document, which is what is computed in; numbers "
+          "rounded to bfloat16 come from a .safetensors or .pt file")}},
+    {"mask",
+     {"max_seqlen,max_seqlen_q,max_seqlen_k,max_seqlen_kv,max_s",
+      to_translate("leave it out: the lengths follow from the tensors")}},
     {"mask",
      {"type,kind",
       to_translate("write what hides keys as a key of its own, such as {\"causal\": true}")}},

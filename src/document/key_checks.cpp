@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,19 @@ namespace {
 
 // 1. Unknown keys.
 
+// What to do about a key that is near to another, which the object has too; empty without one.
+std::string help_beside_near(const JsonValue& object, std::string_view name,
+                             std::span<const std::string_view> known) {
+  const std::string_view near = nearest_name(name, known);
+  if (near.empty() || object.find(near) == nullptr) return "";
+  return translated("leave it out if {1} is meant, which is given too", in_quotes(near));
+}
+
 // Documents have too many keys to list them.
 std::string help_for_unknown(const JsonValue& root, std::string_view name,
                              std::span<const std::string_view> known) {
   if (std::string help = help_for_foreign_key(root, name); !help.empty()) return help;
+  if (std::string help = help_beside_near(root, name, known); !help.empty()) return help;
   if (const std::string_view near = nearest_name(name, known); !near.empty())
     return translated("did you mean \"{1}\"?", near);
   return translated("see docs/documents.md, or the keys in attn-cli schema");
@@ -186,6 +196,7 @@ void refuse_member(const JsonValue& object, const std::string& key,
   std::string foreign = help_for_foreign_member(object, outer.substr(outer.rfind('/') + 1), key);
   if (foreign.empty() && !elsewhere && outer.ends_with("mask") && nearest_name(key, known).empty())
     foreign = help_for_key_outside(key, outer);
+  if (foreign.empty() && !within_itself) foreign = help_beside_near(object, key, known);
   throw input_error(translated("unknown key \"{1}\"", key), at,
                     !foreign.empty() ? foreign
                     : elsewhere

@@ -176,6 +176,24 @@ void read_booleans(const JsonValue& value, const PartValue& from, ReadMask& mask
   mask.*tensor = from.tensors.read(value, DType::boolean, from.at);
 }
 
+// Reads "padding", in whose place lengths are often given.
+void read_padding(const JsonValue& value, const PartValue& from, ReadMask& mask) {
+  std::string lengths;
+  bool beyond = false;
+  for (std::size_t i = 0; value.is(JsonValue::Type::array) && i < value.size(); ++i) {
+    const JsonValue& length = value.element(i);
+    if (!length.is(JsonValue::Type::number) || !length.is_integer()) break;
+    beyond = beyond || length.integer() > 1;
+    lengths += (i == 0 ? "" : ", ") + std::to_string(length.integer());
+    if (beyond && i + 1 == value.size()) {
+      throw input_error(translated("the numbers of padding are neither true nor false"), from.at,
+                        translated("write {1} at the top of the document if these are lengths",
+                                   "\"valid_lens\": [" + lengths + "]"));
+    }
+  }
+  read_booleans<&Mask::padding>(value, from, mask);
+}
+
 // "cu_seqlens": places of both sides, or of each.
 void read_ends(const JsonValue& value, const PartValue& from, ReadMask& mask) {
   if (!value.is(JsonValue::Type::object) || describes_tensor(value)) {
@@ -271,7 +289,7 @@ constexpr auto parts = std::to_array<Part>({
       [](const Mask&) { return translated("valid_lens: keys beyond the valid length"); }}},
     {{"padding", to_translate("[B,Lk], true = padding, not seen")},
      tensor_schema,
-     read_booleans<&Mask::padding>,
+     read_padding,
      [](const Mask& mask) { return mask.padding ? translated("padding") : ""; },
      [](const Mask& mask, const MaskedQuery&) {
        return mask.padding

@@ -304,6 +304,23 @@ TEST_CASE("what is not a document is called what it is, in a batch too") {
         "attn-cli: this is a table of numbers, not an input document\n  where: t.csv\n"
         "  help:  name it in a document: \"query\": {\"file\": \"t.csv\"}; attn-cli plot, show and "
         "view draw maps that exist\n");
+  folder.write("m.onnx", "\b\x07");
+  CHECK(errors({"run", "m.onnx"}) ==
+        "attn-cli: this is an ONNX model, which is not computed\n  where: m.onnx\n"
+        "  help:  describe its attention in a document, which reads initializers: \"query\": "
+        "{\"file\": \"m.onnx\", \"name\": …}\n");
+  folder.write("q.bin", std::string(8, '\0'));
+  CHECK(errors({"run", "q.bin"}) ==
+        "attn-cli: these are numbers without shape and type, not an input document\n"
+        "  where: q.bin\n  help:  save them as .npy: numpy.save(\"q.npy\", "
+        "numpy.fromfile(\"q.bin\", numpy.float32).reshape(…))\n");
+  CHECK(errors({"convert", "q.pt", "q.npz"}) ==
+        "attn-cli: unknown command \"convert\"\n  help:  files are not converted: documents and "
+        "compare read each format, and --tensors chooses that of results\n");
+  CHECK(errors({"example", "gqa"}) ==
+        "attn-cli: there is no example \"gqa\"\n  where: attn-cli example\n"
+        "  help:  begin with attn-cli example sdpa, and write \"heads\": …, \"kv_heads\": … into "
+        "it\n");
   CHECK(errors({"batch", "notes.txt", "--out", "b"}) ==
         "attn-cli: \"notes.txt\" has texts, which a model reads\n  where: attn-cli batch\n"
         "  help:  name the model with --model DIR\n");

@@ -268,6 +268,15 @@ TEST_CASE("a difference names the samples, heads and queries that it is confined
   CHECK(attn::comparison_json(comparison).find(R"("confined_to": [)") != std::string::npos);
 }
 
+TEST_CASE("rows that one of both alone has are told the flag that leaves them out") {
+  const TemporaryFolder folder;
+  const Comparison found = compare(folder, {{"output", Tensor({1, 3, 1}, {1.0, 2.0, 3.0})}},
+                                   {{"output", Tensor({1, 2, 1}, {1.0, 2.0})}});
+  CHECK(attn::comparison_text(found).find("  output: the shapes are [1,3,1] and [1,2,1]; "
+                                          "CompareRequest::overlap compares the part that both "
+                                          "have\n") != std::string::npos);
+}
+
 TEST_CASE("a permutation of axes that would agree is told with the layout to write") {
   const TemporaryFolder folder;
   const Tensor ours = numbered(), theirs = attn::permuted(ours, {0, 2, 1, 3});

@@ -76,7 +76,8 @@ TEST_CASE("a file of tensors by the names of keys is a document") {
         "  help:  call it attention_mask where 1 is a key that is seen, or name it in a document: "
         "\"mask\": {\"block\": {\"file\": …, \"name\": …}}\n");
   CHECK(problems_of_tensors({"query", "key", "value", "valeu"}) ==
-        "unknown key \"valeu\"\n  where: qkv.npz, /valeu\n  help:  did you mean \"value\"?\n");
+        "unknown key \"valeu\"\n  where: qkv.npz, /valeu\n  help:  leave it out if \"value\" is "
+        "meant, which is given too\n");
   for (const std::string stray : {"output", "is_causal", "softmax_lse"}) {
     CHECK(problems_of_tensors({"query", "key", "value", stray}) ==
           "nothing reads \"" + stray +

@@ -327,6 +327,21 @@ TEST_CASE("a key that is taken as the value that is not given is told") {
             .empty());
 }
 
+TEST_CASE("a file of four axes without the layout of the tensors beside it is told") {
+  const TemporaryFolder folder;
+  folder.write("q.npy", attn::npy_bytes(attn::Tensor({1, 2, 2, 1}, {1.0, 2.0, 3.0, 4.0})));
+  const auto of = [&](const std::string& query) {
+    return warned(R"("attention": "sdpa", "query": {"file": "q.npy")" + query +
+                      R"(}, "key": {"file": "q.npy", "layout": "BLHD"})" +
+                      R"(, "value": {"file": "q.npy", "layout": "BLHD"})",
+                  folder.path());
+  };
+  CHECK(of("") ==
+        Warnings{"query is read as [B,H,L,D], but key has \"layout\": \"BLHD\": write that into "
+                 "query too, or \"layout\": \"BHLD\" if it is right"});
+  CHECK(of(R"(, "layout": "BHLD")").empty());
+}
+
 TEST_CASE("queries of one sample over the pages of several are told") {
   const auto of = [](const std::string& query, const std::string& members) {
     return warned(query, "[4,3,1,2]", members);

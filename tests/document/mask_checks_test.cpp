@@ -126,10 +126,15 @@ TEST_CASE("keep that fits no reading, or is no mask, is refused") {
 TEST_CASE("a mask that fits in another shape is told that shape") {
   CHECK(refused(R"("mask": {"block": {"zeros": [6,4,5]}})") ==
         "block [6,4,5] does not broadcast against the weights [2,3,4,5]\n  where: document, "
-        "/mask/block\n  help:  write \"reshape\": [2,3,4,5], or give each axis, counted from the "
-        "last, the size 1 or that of the weights");
-  CHECK(refused(R"("mask": {"allow": {"ones": [2,5]}})").find("\"reshape\": [2,1,1,5]") !=
-        std::string::npos);
+        "/mask/block\n  help:  write \"reshape\": [2,3,4,5] beside its file or its flat numbers, "
+        "or give "
+        "each axis, counted from the last, the size 1 or that of the weights");
+  CHECK(refused(R"("mask": {"allow": {"ones": [2,5]}})") ==
+        "allow [2,5] does not broadcast against the weights [2,3,4,5]\n  where: document, "
+        "/mask/allow\n  help:  write \"keep\": … instead of \"allow\" for a row per sample");
+  CHECK(refused(R"("mask": {"block": {"zeros": [2,5]}})") ==
+        "block [2,5] does not broadcast against the weights [2,3,4,5]\n  where: document, "
+        "/mask/block\n  help:  write \"padding\": … instead of \"block\" for a row per sample");
   CHECK(refused(R"("mask": {"bias": {"ones": [2,4,5]}})").find("\"reshape\": [2,1,4,5]") !=
         std::string::npos);
   CHECK(refused(R"("mask": {"bias": {"ones": [2,1,4,5]}})", 2, 0).find("\"reshape\": [2,4,5]") !=
