@@ -3,6 +3,7 @@
 #include <cctype>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "attn/error.hpp"
 
@@ -24,6 +25,8 @@ constexpr const char* help_shell = to_translate(
     "strings and keys are written in straight double quotes, which a shell takes away "
     "unless the whole text stands in single quotes");
 constexpr const char* help_backslash = to_translate("write a backslash itself as \\\\");
+constexpr const char* help_fence =
+    to_translate("leave out the lines of ```, which are Markdown's, and write JSON alone");
 constexpr const char* help_number =
     to_translate("write the number itself, such as 1.4142: JSON computes nothing");
 constexpr const char* help_utf8 = to_translate("save the text as UTF-8");
@@ -179,6 +182,7 @@ class Search {
       read_token();
       if (value && (c == '[' || c == '{')) {
         open_ += c;
+        opened_.push_back(begin_);
         expected = c == '[' ? Expected::value_or_end : Expected::key_or_end;
       } else if (value && is_value_) {
         expected = after_value();
@@ -192,6 +196,7 @@ class Search {
                  (expected == Expected::comma || expected == Expected::value_or_end ||
                   expected == Expected::key_or_end)) {
         open_.pop_back();
+        opened_.pop_back();
         expected = after_value();
       } else {
         throw_misplaced(expected);
@@ -237,6 +242,9 @@ class Search {
   }
 
   void read_string() {
+    if (text_.substr(begin_).starts_with("\"\"\""))
+      fail(translated("a string stands in three quotes"), begin_,
+           translated("write one quote on each side, and each line break as \\n"));
     for (++at_; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
       if (c == '"') {
@@ -310,6 +318,7 @@ class Search {
       const char c = text_[begin_];
       refuse(translated("the end of the text"),
              c == '}' || c == ']' ? translated("remove it, or add the bracket that it closes")
+             : c == '`'           ? translated(help_fence)
              : c == ':' ? translated("put { before the first key and } after the last value")
              : c == '{' ? translated("give one document at a time, or one per line of a "
                                      ".jsonl file to attn-cli batch")
@@ -370,7 +379,11 @@ class Search {
     if ((c == ']' || c == '}') && before != std::string_view::npos && text_[before] == ',') {
       return translated("remove the comma before '{1}'", std::string(1, c));
     }
-    if (c == '\'') return translated(help_quotes);
+    if (c == '`' && text_.substr(begin_).starts_with("```")) return translated(help_fence);
+    if (c == '\'' || c == '`') return translated(help_quotes);
+    if ((c == ']' || c == '}') && !open_.empty() && expected != Expected::value &&
+        expected != Expected::colon)
+      return help_for_bracket(c);
     if ((c == '*' || c == '%') && expected == Expected::comma) return translated(help_number);
     if (c == '/' && expected == Expected::comma && begin_ > 0 && is_json_digit(text_[begin_ - 1]))
       return translated("write a fraction as a decimal number, such as 0.5");
@@ -381,12 +394,22 @@ class Search {
     return "";
   }
 
+  // Help for a bracket that closes another kind than the last that is open.
+  std::string help_for_bracket(char c) const {
+    const std::string closing = open_.back() == '[' ? "']'" : "'}'";
+    if (open_.find(c == ']' ? '[' : '{') == std::string::npos)
+      return translated("remove it, or write {1} in its place", closing);
+    return translated("write {1} before it or in its place: the bracket at {2} is open", closing,
+                      place_for_readers(place(text_, opened_.back())));
+  }
+
   std::string_view text_;
   bool quotes_;
-  std::size_t at_, begin_ = 0;  // offsets of the next token and of the last one
-  std::string_view word_;       // last token if it is a word
-  bool is_value_ = false;       // whether the last token is a whole value
-  std::string open_;            // open brackets
+  std::size_t at_, begin_ = 0;       // offsets of the next token and of the last one
+  std::string_view word_;            // last token if it is a word
+  bool is_value_ = false;            // whether the last token is a whole value
+  std::string open_;                 // open brackets
+  std::vector<std::size_t> opened_;  // their offsets
 };
 
 }  // namespace

@@ -391,9 +391,29 @@ TEST_CASE("a text that goes on after its value is told so") {
       {"{[1,0],[0,1]}",
        "expected a key, found '['\n  where: line 1, column 2\n"
        "  help:  rows of numbers stand in [ ]; { } is for members with names"},
+      {"{\"a\": [[1,0],[0,1]}, \"b\": 1}",
+       "expected ',' or ']', found '}'\n  where: line 1, column 19\n"
+       "  help:  write ']' before it or in its place: the bracket at line 1, column 7 is open"},
+      {"{\"a\": [[1,0]]], \"b\": 1}",
+       "expected ',' or '}', found ']'\n  where: line 1, column 14\n"
+       "  help:  remove it, or write '}' in its place"},
       {"1 x",
        "expected the end of the text, found a word\n  where: line 1, column 3\n"
        "  help:  one text holds one value"},
+  });
+}
+
+TEST_CASE("quotes of Python and fences of Markdown get advice") {
+  const std::string fence =
+      "  help:  leave out the lines of ```, which are Markdown's, and write JSON alone";
+  check_errors({
+      {"{\"a\": \"\"\"b\"\"\"}",
+       "a string stands in three quotes\n  where: line 1, column 7\n"
+       "  help:  write one quote on each side, and each line break as \\n"},
+      {"[`a`]",
+       std::string("expected a value, found '`'\n  where: line 1, column 2") + quotes_help},
+      {"```json\n{}\n```", "expected a value, found '`'\n  where: line 1, column 1\n" + fence},
+      {"{}\n```", "expected the end of the text, found '`'\n  where: line 2, column 1\n" + fence},
   });
 }
 
