@@ -446,6 +446,46 @@ void Document::override_inside(std::string_view key, std::string_view inner, Jso
   fields_.emplace_back(pointer_to(pointer_to("", key), inner), std::move(field));
 }
 
+namespace {
+
+// The member at a JSON pointer; null for elements of arrays and what is not there.
+const JsonValue* member_at(const JsonValue& root, std::string_view pointer) {
+  const JsonValue* value = &root;
+  while (value != nullptr && pointer.starts_with('/')) {
+    pointer.remove_prefix(1);
+    const std::string_view key = pointer.substr(0, pointer.find('/'));
+    value = value->find(key);
+    pointer.remove_prefix(key.size());
+  }
+  return value == &root ? nullptr : value;
+}
+
+bool is_json_in_quotes(const std::string& text) {
+  if (!text.starts_with('[') && !text.starts_with('{')) return false;
+  try {
+    parse_json(text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// The help of an error about a value of another type, with what null and JSON in quotes are for.
+std::string help_on_type(const Error& error, const JsonValue& value) {
+  const auto tells = [&](const std::string& type) {
+    return error.problem().find(type) != std::string::npos;
+  };
+  if (value.is(JsonValue::Type::null) && tells(translated("null")) &&
+      !error.help().starts_with(translated("leave it out")))
+    return translated("leave the key out; otherwise {1}", error.help());
+  if (value.is(JsonValue::Type::string) && is_json_in_quotes(value.string()) &&
+      (tells(translated("a string")) || tells(in_quotes(value.string()))))
+    return translated("write it without quotes: {1}", shown_name(value.string()));
+  return error.help();
+}
+
+}  // namespace
+
 Error Document::placed(const Error& error) const {
   if (names_option(error.where())) return error;
   const std::pair<std::string, std::string>* nearest = nullptr;
@@ -457,7 +497,10 @@ Error Document::placed(const Error& error) const {
   if (nearest != nullptr) return {error.kind(), error.problem(), nearest->second, error.help()};
   // Files of a checkpoint folder are named by their own paths.
   if (error.where().starts_with(name_)) return error;
-  return error.inside(name_);
+  const JsonValue* const value = member_at(root_, error.where());
+  if (value == nullptr) return error.inside(name_);
+  return Error(error.kind(), error.problem(), error.where(), help_on_type(error, *value))
+      .inside(name_);
 }
 
 namespace {

@@ -313,14 +313,18 @@ constexpr MemberOfOthers members_of_others[]{
     {"mask", {"prefix_len,prefix_length", to_translate("write \"prefix\"")}},
     {"mask", {"chunk_size", to_translate("write \"chunk\"")}},
     {"mask",
-     {"matrix,file,data,values",
+     {"matrix,file,data,values,src_mask,tgt_mask,attn_mask,attn_bias,attention_bias",
       to_translate("write \"allow\": … of 1 where a query sees a key, \"block\": … of 1 where it "
                    "does not, or \"bias\": … of numbers that are added to the scores, each nested "
                    "arrays or {\"file\": …}")}},
     {"mask",
-     {"look_ahead", to_translate("write \"causal\": true, which hides the keys after a query")}},
+     {"look_ahead,look_ahead_mask,lookahead,future,future_mask,subsequent,subsequent_mask,"
+      "square_subsequent,square_subsequent_mask,autoregressive,triangular,lower_triangular,tril,"
+      "triu",
+      to_translate("write \"causal\": true, which hides the keys after a query")}},
     {"mask",
-     {"key_padding_mask", to_translate("write \"padding\", of true where a key is padding")}},
+     {"key_padding_mask,src_key_padding_mask,tgt_key_padding_mask,padding_idx,pad_idx,pad_token_id",
+      to_translate("write \"padding\", of true where a key is padding")}},
     {"labels", {"value", to_translate("leave it out: a value has the label of its key")}},
     {"mask", {"diagonal", to_translate("write \"where\": \"j <= i + 1\" for the diagonal 1")}},
     {"rotary",

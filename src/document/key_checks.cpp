@@ -29,9 +29,16 @@ std::string help_beside_near(const JsonValue& object, std::string_view name,
   return translated("leave it out if {1} is meant, which is given too", in_quotes(near));
 }
 
+// Whether a member is written to say that there is none.
+bool is_null(const JsonValue& object, std::string_view key) {
+  const JsonValue* const value = object.find(key);
+  return value != nullptr && value->is(JsonValue::Type::null);
+}
+
 // Documents have too many keys to list them.
 std::string help_for_unknown(const JsonValue& root, std::string_view name,
                              std::span<const std::string_view> known) {
+  if (is_null(root, name)) return translated("leave the key out: what is absent is not written");
   if (std::string help = help_for_foreign_key(root, name); !help.empty()) return help;
   if (std::string help = help_beside_near(root, name, known); !help.empty()) return help;
   if (const std::string_view near = nearest_name(name, known); !near.empty())
@@ -197,11 +204,12 @@ void refuse_member(const JsonValue& object, const std::string& key,
   if (foreign.empty() && !elsewhere && outer.ends_with("mask") && nearest_name(key, known).empty())
     foreign = help_for_key_outside(key, outer);
   if (foreign.empty() && !within_itself) foreign = help_beside_near(object, key, known);
-  throw input_error(translated("unknown key \"{1}\"", key), at,
-                    !foreign.empty() ? foreign
-                    : elsewhere
-                        ? translated("write it at the top of the document, outside of {1}", outer)
-                        : suggestion(within_itself ? "" : key, known));
+  throw input_error(
+      translated("unknown key \"{1}\"", key), at,
+      is_null(object, key) ? translated("leave the key out: what is absent is not written")
+      : !foreign.empty()   ? foreign
+      : elsewhere ? translated("write it at the top of the document, outside of {1}", outer)
+                  : suggestion(within_itself ? "" : key, known));
 }
 
 std::string members_help(std::span<const std::string_view> known) {

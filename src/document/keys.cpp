@@ -95,8 +95,9 @@ constexpr auto activations = std::to_array<Named<GatedActivation>>({
 constexpr auto norm_places =
     std::to_array<Named<NormPlace>>({{"post", NormPlace::post}, {"pre", NormPlace::pre}});
 
-// Whether a scale is the usual one as a word or as a formula, such as "1/sqrt(d_k)".
+// Whether a scale is the usual one as true, as a word or as a formula, such as "1/sqrt(d_k)".
 bool is_usual_scale(const JsonValue& value) {
+  if (value.is(JsonValue::Type::boolean)) return value.boolean();
   if (!value.is(JsonValue::Type::string)) return false;
   const std::string_view text = value.string();
   if (text == "sqrt" || text == "auto" || text == "default") return true;
@@ -274,6 +275,8 @@ constexpr std::array<DocumentKey, 83> keys{{
            expect_number(given.value, given.place,
                          is_usual_scale(given.value)
                              ? translated("leave it out: \"scaled_dot_product\" divides by √d_k")
+                         : given.value.is(JsonValue::Type::boolean)
+                             ? translated("give a number; 1 leaves the scores as they are")
                              : "");
      },
      true},

@@ -374,7 +374,11 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     if (longer <= 3 && !same_start && !std::ranges::is_permutation(wanted, known)) continue;
     const std::size_t edits = edit_distance(wanted, known);
     const bool alike = edits <= most && 2 * edits < longer;
-    if (alike && (best.empty() || edits < fewest)) {
+    // Of the same letters are the names that were mistyped by exchanging two.
+    const bool nearer = best.empty() || edits < fewest ||
+                        (edits == fewest && std::ranges::is_permutation(wanted, known) &&
+                         !std::ranges::is_permutation(wanted, plain_name(best)));
+    if (alike && nearer) {
       best = candidate;
       fewest = edits;
     }

@@ -108,6 +108,16 @@ TEST_CASE("keys of kernels get the document's own") {
            "write \"global\": [0], the positions of these tokens"},
           {R"("mask":{"look_ahead":true})", "/mask/look_ahead",
            R"(write "causal": true, which hides the keys after a query)"},
+          {R"("mask":{"subsequent":true})", "/mask/subsequent",
+           R"(write "causal": true, which hides the keys after a query)"},
+          {R"("mask":{"future":true})", "/mask/future",
+           R"(write "causal": true, which hides the keys after a query)"},
+          {R"("mask":{"tgt_mask":[[1]]})", "/mask/tgt_mask",
+           R"(write "allow": … of 1 where a query sees a key, "block": … of 1 where it does not, )"
+           R"(or "bias": … of numbers that are added to the scores, each nested arrays or )"
+           R"({"file": …})"},
+          {R"("mask":{"padding_idx":0})", "/mask/padding_idx",
+           R"(write "padding", of true where a key is padding)"},
           {R"("mask":{"key_padding_mask":[[1]]})", "/mask/key_padding_mask",
            R"(write "padding", of true where a key is padding)"},
           {R"("mask":{"documents":{"q":[0,0],"kv":[0,0]}})", "/mask/documents",

@@ -107,6 +107,40 @@ TEST_CASE("kinds and sources of numbers of other libraries get the document's ow
   }
 }
 
+TEST_CASE("null, truths and JSON in quotes get what to write in their place") {
+  const std::string out = "leave the key out; otherwise ";
+  for (const KeySlip& slip : {
+           KeySlip{R"("scale":null)", "expected a number, found null", "/scale",
+                   out + "give a number"},
+           {R"("mask":null)", "expected an object, found null", "/mask",
+            out + "write {\"causal\": true}"},
+           {R"("mask":{"causal":null})", "expected true or false, found null", "/mask/causal",
+            out + "give true or false"},
+           {R"("sinks":null)", "null is not a tensor", "/sinks",
+            out + "give nested arrays of numbers, such as [[1,2],[3,4]]"},
+           {R"("attn_mask":null)", "unknown key \"attn_mask\"", "/attn_mask",
+            "leave the key out: what is absent is not written"},
+           {R"("mask":{"window":{"left":null}})", "expected a number, found null",
+            "/mask/window/left", "leave it out, or write -1, for all keys on that side"},
+           {R"("mask":{"src_mask":null})", "unknown key \"src_mask\"", "/mask/src_mask",
+            "leave the key out: what is absent is not written"},
+           {R"("scale":true)", "expected a number, found true", "/scale",
+            "leave it out: \"scaled_dot_product\" divides by √d_k"},
+           {R"("scale":false)", "expected a number, found false", "/scale",
+            "give a number; 1 leaves the scores as they are"},
+           {R"("key":"[[1,0],[0,1]]")", "the string \"[[1,0],[0,1]]\" is not a tensor", "/key",
+            "write it without quotes: [[1,0],[0,1]]"},
+           {R"("mask":"{\"causal\": true}")", "expected an object, found a string", "/mask",
+            "write it without quotes: {\"causal\": true}"},
+           {R"("key":"[q]")", "the string \"[q]\" is not a tensor", "/key",
+            "give nested arrays of numbers, such as [[1,2],[3,4]]"},
+           {R"("lables":["a","b"])", "unknown key \"lables\"", "/lables",
+            "did you mean \"labels\"?"},
+       }) {
+    check_slip(R"({"attention":"sdpa","query":[[1,0],[0,1]],)" + slip.members + "}", slip);
+  }
+}
+
 TEST_CASE("keys and values in the wrong place or form get the one that is meant") {
   const std::string sdpa = R"("attention":"sdpa","seed":0,)";
   for (const KeySlip& slip : {

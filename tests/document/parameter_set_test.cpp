@@ -71,7 +71,8 @@ TEST_CASE("the members that locate parameters in a file have the right types and
             "  where: doc.json, /parameters/names\n  help:  give an object"},
            {R"("file":"w.npz","names":{"W_q.weight":null})",
             "expected a string, found null\n"
-            "  where: doc.json, /parameters/names/W_q.weight\n  help:  give a string"},
+            "  where: doc.json, /parameters/names/W_q.weight\n"
+            "  help:  leave the key out; otherwise give a string"},
            {R"("file":"w.npz","prefixes":"a.")",
             "unknown key \"prefixes\"\n"
             "  where: doc.json, /parameters/prefixes\n  help:  did you mean \"prefix\"?"},
