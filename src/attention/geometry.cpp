@@ -176,6 +176,16 @@ std::vector<std::string_view> axes_of(const ParameterInfo& parameter) {
   return axes;
 }
 
+// The help for a first parameter that is missing: all of them may be drawn.
+std::string or_drawn(const std::string& help, const ParameterInfo& parameter,
+                     const std::string& shown, bool hidden) {
+  const std::string drawn =
+      hidden ? std::string(R"("init": "torch", "hidden": 8)")
+             : "\"" + std::string(parameter.name) + "\": {\"randn\": " + shown + "}";
+  return translated("{1}; for random numbers write {2}", help,
+                    "\"parameters\": {" + drawn + "}, \"seed\": 0");
+}
+
 // Returns the hidden width; 0 if the kind has none.
 std::size_t check_parameters(Score score, const Geometry& geometry) {
   const std::string widths =
@@ -208,8 +218,10 @@ std::size_t check_parameters(Score score, const Geometry& geometry) {
     }
     const Shape expected = shape_of(parameter, geometry.query_width, geometry.key_width, hidden);
     if (shown.empty()) shown = text(expected);
+    const std::string help = translated("give it the shape {1}: {2}{3}", shown, why, widths);
+    const bool none = std::ranges::none_of(tensors, [](const Tensor* one) { return bool(*one); });
     check_parameter(*tensors[i], std::string(parameter.name).c_str(), expected, shown,
-                    translated("give it the shape {1}: {2}{3}", shown, why, widths));
+                    none ? or_drawn(help, parameter, shown, !why.empty()) : help);
   }
   return hidden;
 }

@@ -296,7 +296,8 @@ TEST_CASE("the matrix of general attention joins the two widths") {
   Tensor& W = compare_by<attn::General>(general).W;
   CHECK(error_of(general) ==
         "the parameter W is missing\n  where: /parameters/W\n"
-        "  help:  give it the shape [4,6]: the query is 4 wide, the key 6");
+        "  help:  give it the shape [4,6]: the query is 4 wide, the key 6; for random numbers "
+        "write \"parameters\": {\"W\": {\"randn\": [4,6]}}, \"seed\": 0");
   W = zeros({6, 4});
   CHECK(error_of(general) ==
         "W [6,4] does not fit: expected [4,6]\n  where: /parameters/W\n"
@@ -315,7 +316,9 @@ TEST_CASE("the parameters of additive attention share the hidden width of W_k.we
   const std::string help =
       "  help:  give it the shape [h,6]: h is the hidden width, the query is 4 wide, the key 6";
   CHECK(error_of(additive) ==
-        "the parameter W_k.weight is missing\n  where: /parameters/W_k.weight\n" + help);
+        "the parameter W_k.weight is missing\n  where: /parameters/W_k.weight\n" + help +
+            "; for random numbers write \"parameters\": {\"init\": \"torch\", \"hidden\": 8}, "
+            "\"seed\": 0");
   parameters.W_k = zeros({8, 4});
   CHECK(error_of(additive) ==
         "W_k.weight [8,4] does not fit: expected [h,6]\n  where: /parameters/W_k.weight\n" + help);

@@ -247,7 +247,8 @@ TEST_CASE("a missing parameter is named with the shape it should have") {
   CHECK(problems_of(R"({"attention":"general","query":[[1,2]]})") ==
         "the parameter W is missing\n"
         "  where: doc.json, /parameters/W\n"
-        "  help:  give it the shape [2,2]: the query is 2 wide, the key 2");
+        "  help:  give it the shape [2,2]: the query is 2 wide, the key 2; for random numbers "
+        "write \"parameters\": {\"W\": {\"randn\": [2,2]}}, \"seed\": 0");
 }
 
 namespace {
