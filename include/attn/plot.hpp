@@ -400,4 +400,7 @@ std::string picture_in_terminal(const Picture& picture, TerminalPictures protoco
 /// Names of colour maps for ColorOptions::cmap, in the order of lists for users.
 std::vector<std::string_view> colour_maps();
 
+/// Help for a colour map of other programs that is not there: a map of its kind; empty for others.
+std::string help_for_foreign_map(std::string_view name);
+
 }  // namespace attn

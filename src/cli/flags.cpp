@@ -8,6 +8,7 @@
 #include "attn/document.hpp"
 #include "attn/heads.hpp"
 #include "attn/language.hpp"
+#include "attn/plot.hpp"
 #include "attn/spec.hpp"
 
 namespace attn::cli {
@@ -310,6 +311,7 @@ std::string meant_choice(const std::string& flag, const std::string& text,
       std::string_view("fge%").find(format.back()) != std::string_view::npos) {
     return translated("write {1}", "--annotate-format " + format);
   }
+  if (flag == "--cmap") return help_for_foreign_map(text);
   if (flag == "--style" && (text == "dark" || text == "transparent" || text == "white"))
     return translated("write {1}", "--background " + text);
   for (const HeadAnalysisInfo& analysis : head_analyses()) {

@@ -227,7 +227,15 @@ TEST_CASE("flags in the wrong place or form get their cure") {
       {{"completion", "Bash"},
        "unknown shell \"Bash\"\n  where: attn-cli completion\n  help:  did you mean \"bash\"?"},
       {{"run", "d.json", "--cmap", "jet"},
-       "invalid value \"jet\" for --cmap\n  where: --cmap\n  help:  did you mean \"viridis\"?"},
+       "invalid value \"jet\" for --cmap\n  where: --cmap\n  help:  there is no jet: write "
+       "viridis, "
+       "which also goes from least to most"},
+      {{"run", "d.json", "--cmap", "Spectral_r"},
+       "invalid value \"Spectral_r\" for --cmap\n  where: --cmap\n  help:  there is no Spectral_r: "
+       "write coolwarm_r, which also has two sides about its middle"},
+      {{"run", "d.json", "--cmap", "tab10"},
+       "invalid value \"tab10\" for --cmap\n  where: --cmap\n  help:  there is no tab10, which is "
+       "for classes or angles: write viridis"},
       {{"run", "d.json", "--cmap", "Red"},
        "invalid value \"Red\" for --cmap\n  where: --cmap\n  help:  did you mean \"Reds\"?"},
       {{"run", "d.json", "--cmap", "grayscale"},

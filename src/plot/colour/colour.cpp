@@ -26,6 +26,34 @@ std::vector<std::string_view> colour_maps() {
   return {names.begin(), names.end()};
 }
 
+std::string help_for_foreign_map(std::string_view name) {
+  // Maps of matplotlib, seaborn, Plotly and MATLAB by their kind.
+  constexpr std::string_view from_least =
+      "afmhot,autumn,bone,cool,copper,crest,cubehelix,flag,flare,gist_earth,gist_heat,"
+      "gist_ncar,gist_rainbow,gist_stern,gnuplot,gnuplot2,hot,jet,mako,nipy_spectral,ocean,parula,"
+      "pink,prism,rainbow,rocket,spring,summer,terrain,turbo,winter,wistia";
+  constexpr std::string_view about_zero =
+      "balance,berlin,brbg,icefire,managua,piyg,portland,prgn,rdgy,rdylbu,rdylgn,seismic,spectral,"
+      "vanimo,vlag";
+  constexpr std::string_view of_sorts =
+      "accent,dark2,hsv,paired,pastel1,pastel2,set1,set2,set3,tab10,tab20,tab20b,tab20c,twilight,"
+      "twilight_shifted";
+  std::string plain(name);
+  for (char& c : plain) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string end = plain.ends_with("_r") ? "_r" : "";
+  plain.resize(plain.size() - end.size());
+  if (has_word(from_least, plain))
+    return translated("there is no {1}: write {2}, which also goes from least to most", name,
+                      (plain == "hot" ? "inferno" : "viridis") + end);
+  if (has_word(about_zero, plain))
+    return translated("there is no {1}: write {2}, which also has two sides about its middle", name,
+                      "coolwarm" + end);
+  if (has_word(of_sorts, plain))
+    return translated("there is no {1}, which is for classes or angles: write {2}", name,
+                      "viridis" + end);
+  return "";
+}
+
 namespace plot {
 namespace {
 
@@ -134,8 +162,9 @@ ColourMap::ColourMap(const std::string& name) {
     return;
   }
   const auto names = colour_maps();
+  const std::string foreign = help_for_foreign_map(name);
   throw Error(ErrorKind::usage, translated("unknown colour map \"{1}\"", name), "",
-              suggestion(name, names));
+              foreign.empty() ? suggestion(name, names) : foreign);
 }
 
 Colour ColourMap::at(double position) const {
