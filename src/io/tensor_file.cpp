@@ -107,8 +107,9 @@ std::string guess(std::string_view bytes) {
   return translated("a text");
 }
 
+// Throws the error of bytes in no known format. `result` is a result beside them, if there is one.
 AnyTensorFile parse(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner,
-                    const Limits& limits) {
+                    const Limits& limits, const std::string& result = "") {
   if (auto read = read_recognised<AnyTensorFile>(bytes, owner, limits)) return std::move(*read);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.empty()) throw input_error(translated("the file is empty"), "", known_formats());
@@ -116,7 +117,9 @@ AnyTensorFile parse(std::span<const std::byte> bytes, const std::shared_ptr<cons
   throw input_error(
       translated("this is not a tensor file{1}",
                  what.empty() ? std::string() : translated("; it looks like {1}", what)),
-      "", known_formats());
+      "",
+      result.empty() ? known_formats()
+                     : translated("name the result beside it, {1}", in_quotes(result)));
 }
 
 }  // namespace
@@ -251,10 +254,19 @@ class TensorFile::Content {
   AnyTensorFile parse_named(std::span<const std::byte> bytes,
                             const std::shared_ptr<const void>& owner) const {
     try {
-      return parse(bytes, owner, access_.limits);
+      return parse(bytes, owner, access_.limits, beside());
     } catch (const Error& error) {
       throw error.inside(name_);
     }
+  }
+
+  // The result in the folder of a file, which may be a picture or a page of it; empty if there is
+  // none.
+  std::string beside() const {
+    if (!path_ || path_->empty()) return "";
+    std::error_code none;
+    const std::filesystem::path result = path_->parent_path() / "result.json";
+    return std::filesystem::is_regular_file(result, none) ? result.string() : "";
   }
 
   std::size_t find(std::string_view name) const {

@@ -236,6 +236,14 @@ TEST_CASE("other formats are named where they can be told") {
   check("\x01\x02\x03", "");
   check("tabs\tand\fpages\r\n", "; it looks like a text");
   check("erased\x7F", "");
+  // A picture of a result lies beside it.
+  const TemporaryFolder folder;
+  folder.write("result.json", "{}");
+  folder.write("heatmap.png", "\x89PNG\r\n");
+  CHECK(error_from([&] { TensorFile::open(folder / "heatmap.png"); }, ErrorKind::input) ==
+        "this is not a tensor file; it looks like a PNG picture\n  where: " +
+            (folder / "heatmap.png").string() + "\n  help:  name the result beside it, \"" +
+            (folder / "result.json").string() + "\"");
   CHECK(open_error("") ==
         "the file is empty\n  where: memory\n"
         "  help:  known formats: .npy, .npz, .safetensors, .pt, pickle, .gguf, .onnx, JSON, CSV, "
