@@ -12,6 +12,7 @@
 
 #include "batch/input_kinds.hpp"
 #include "support/errors.hpp"
+#include "support/file_opening.hpp"
 #include "support/mapped_file.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
@@ -74,6 +75,17 @@ std::string fixed_folders(std::string_view pattern) {
   }
   fixed.erase(fixed.rfind('/') + 1);
   return fixed;
+}
+
+// Help for a pattern that matches nothing: its folders may be mistyped.
+std::string help_for_pattern(const std::string& pattern) {
+  std::error_code error;
+  const std::string fixed = fixed_folders(pattern);
+  const fs::path folder = fs::path(fixed).parent_path();
+  const bool there = folder.empty() || fs::exists(folder, error) || !pattern.starts_with(fixed);
+  const std::string near = there ? "" : nearest_file(folder);
+  if (near.empty() || !fs::is_directory(near, error)) return translated("check the pattern");
+  return translated("did you mean \"{1}\"?", near + "/" + pattern.substr(fixed.size()));
 }
 
 // The line that begins at `begin` in a file that was listed before, without its end.
@@ -264,7 +276,7 @@ class DocumentList::Listing {
       throw file_error(translated("no document"),
                        translated("nothing matches {1}", in_quotes(pattern)),
                        pattern.find("**") == pattern.npos
-                           ? translated("check the pattern")
+                           ? help_for_pattern(pattern)
                            : translated("name the folder, which is read with those within it: {1}",
                                         path_text(fixed_folders("./" + pattern))));
     }

@@ -18,18 +18,10 @@
 #include "support/translated.hpp"
 
 namespace attn {
-namespace {
-
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& name, int reason) {
-  throw Error(ErrorKind::file, translated("cannot open {1}: {2}", name, system_error_text(reason)),
-              "", help_for_file(reason, FileUse::read));
-}
-
-// Name of the file in the same folder that is nearest to a missing one; empty if there is none.
-// Only the first thousand names are read.
 std::string nearest_file(const fs::path& missing) {
+  // Only so many names are read.
   constexpr std::size_t most_names = 1000;
   const fs::path folder = missing.has_parent_path() ? missing.parent_path() : fs::path(".");
   std::vector<std::string> names;
@@ -58,6 +50,13 @@ std::string nearest_file(const fs::path& missing) {
   const std::string stem = fs::path(nearest).stem().string();
   if (nearest_name(missing.stem().native(), std::vector<std::string_view>{stem}).empty()) return "";
   return (missing.parent_path() / nearest).string();
+}
+
+namespace {
+
+[[noreturn]] void fail(const std::string& name, int reason) {
+  throw Error(ErrorKind::file, translated("cannot open {1}: {2}", name, system_error_text(reason)),
+              "", help_for_file(reason, FileUse::read));
 }
 
 // Throws the error of a file that the user named and that is missing.

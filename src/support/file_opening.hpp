@@ -69,6 +69,10 @@ class FileName {
   bool of_user_;
 };
 
+/// The path nearest to one that is missing: another name in its folder, or its own in a folder
+/// whose name is near; empty if there is none.
+std::string nearest_file(const std::filesystem::path& missing);
+
 /// File that is open for reading, and what it was when it was opened.
 struct OpenedFile {
   Descriptor descriptor;

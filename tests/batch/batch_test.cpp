@@ -132,6 +132,9 @@ TEST_CASE("a pattern names its matches from its first part that varies") {
   const std::string pattern = folder / "docs/*.yaml";
   CHECK(error_of(options_for(folder, {"docs/*.yaml"})) ==
         "no document: nothing matches \"" + pattern + "\"\n  help:  check the pattern");
+  CHECK(error_of(options_for(folder, {"dosc/*.json"})) ==
+        "no document: nothing matches \"" + (folder / "dosc/*.json").string() +
+            "\"\n  help:  did you mean \"" + (folder / "docs/*.json").string() + "\"?");
 }
 
 TEST_CASE("names of matches lack the backslashes of their pattern") {
