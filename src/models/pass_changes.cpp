@@ -6,6 +6,7 @@
 #include "attn/error.hpp"
 
 #include "models/pass.hpp"
+#include "support/errors.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -253,11 +254,59 @@ std::string place_of_hook(std::string_view text) {
   return "";
 }
 
+// The place that libraries call by the name of a module, "1.feed_forward" for "model.layers.1.mlp";
+// empty for other texts. `both`: the model has an encoder and a decoder.
+std::string place_of_module(std::string_view text, bool both) {
+  constexpr std::string_view embeddings =
+      "wte,embed_tokens,embeddings,word_embeddings,embed,embed_in,tok_embeddings,shared";
+  constexpr std::string_view attentions =
+      "attn,attention,self_attn,self_attention,selfattention,att,mha,sa";
+  constexpr std::string_view crossing =
+      "cross,cross_attn,crossattention,cross_attention,encoder_attn,encdecattention";
+  constexpr std::string_view feeding =
+      "mlp,ffn,ff,feedforward,feed_forward,intermediate,densereludense,block_sparse_moe,moe";
+  constexpr std::string_view leaving = "resid,resid_post,hidden_states";
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string positions(text.substr(colon));
+  std::string_view rest = text.substr(0, colon);
+  std::string stack, part;
+  std::optional<std::size_t> layer;
+  bool whole = false;
+  while (!rest.empty()) {
+    const std::size_t point = std::min(rest.find('.'), rest.size());
+    std::string word(rest.substr(0, point));
+    rest.remove_prefix(std::min(point + 1, rest.size()));
+    for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    std::size_t number = 0;
+    const bool counts = parse_number(word, number);
+    if (!layer && has_word(embeddings, word)) return "embedding" + positions;
+    if (both && !layer && has_word("encoder,decoder,cross", word)) stack = word + ".";
+    if (counts && !layer) layer = number;
+    if (!layer) whole = has_word("h,layer,layers,block,blocks", word);
+    if (!layer || counts || !part.empty()) continue;
+    whole = false;
+    if (both && has_word(crossing, word)) stack = "cross.";
+    part = has_word(attentions, word) || (both && has_word(crossing, word)) ? ".attention"
+           : has_word(feeding, word)                                        ? ".feed_forward"
+           : has_word(leaving, word)                                        ? ".residual"
+                                                                            : "";
+  }
+  // A layer alone is what leaves it.
+  if (whole) part = ".residual";
+  if (!layer || part.empty() || both == stack.empty()) return "";
+  return stack + std::to_string(*layer) + part + positions;
+}
+
 // Help for places that are several, ranges or words as positions, or parts within a head; empty for
 // other texts.
-std::string meant_places(const std::string& text) {
+std::string meant_places(const std::string& text, bool both) {
   if (const std::string hook = place_of_hook(text); !hook.empty())
     return translated("write {1}", hook);
+  if (has_word("all,any,each,every,everything,*", text)) {
+    return translated(
+        "parts are patched one after the other by HeadsOptions::sweep of attn-cli heads, without "
+        "DocumentOptions::patch_at");
+  }
   const std::size_t colon = std::min(text.find(':'), text.size());
   const std::string part = text.substr(0, colon),
                     at = text.substr(std::min(colon + 1, text.size()));
@@ -286,7 +335,10 @@ std::string meant_places(const std::string& text) {
   const auto head = ModelPlace::parse(text.substr(0, point));
   constexpr std::string_view within[]{"q",     "k",       "v",       "z",    "query",  "key",
                                       "value", "pattern", "queries", "keys", "values", "patterns"};
-  if (!head || !head->head || std::ranges::count(within, last) == 0) return "";
+  if (!head || !head->head || std::ranges::count(within, last) == 0) {
+    const std::string module = place_of_module(text, both);
+    return ModelPlace::parse(module) ? translated("write {1}", module) : "";
+  }
   return translated(
       "queries, keys, values and patterns of heads are patched one after the other: "
       "HeadsOptions::sweep of attn-cli heads, without DocumentOptions::patch_at");
@@ -310,7 +362,7 @@ ModelPlace patch_place(const std::string& text, const Architecture& model,
   using Part = ModelPlace::Part;
   const auto place = ModelPlace::parse(text);
   if (!place) {
-    if (const std::string help = meant_places(text); !help.empty())
+    if (const std::string help = meant_places(text, both); !help.empty())
       throw input_error(translated("{1} names no part of the model", in_quotes(text)), field, help);
   }
   if (!place || !has_stack(model, place->stack)) throw refuse();

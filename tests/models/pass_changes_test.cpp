@@ -216,6 +216,16 @@ TEST_CASE("places of patches are read, and what they cannot be is named") {
   refused("blocks.2.hook_resid_post:3,4", "write 2.residual:3,4");
   refused("blocks.1.hook_attn_out", "write 1.attention");
   refused("blocks.1.hook_mlp_out", "write 1.feed_forward");
+  refused("transformer.h.1.attn", "write 1.attention");
+  refused("model.layers.1.mlp:3", "write 1.feed_forward:3");
+  refused("1.mlp", "write 1.feed_forward");
+  refused("1.attn", "write 1.attention");
+  refused("encoder.layer.1.intermediate.dense", "write 1.feed_forward");
+  refused("transformer.h.1", "write 1.residual");
+  refused("transformer.wte", "write embedding");
+  refused("all",
+          "parts are patched one after the other by HeadsOptions::sweep of attn-cli heads, without "
+          "DocumentOptions::patch_at");
   refused("2.1:x", "give positions after the colon, from 0: 2.1:3,4");
   refused("2.1:3-5", "write 2.1:3,4,5");
   refused("2.residual:3:5", "write 2.residual:3,4,5");
@@ -231,6 +241,9 @@ TEST_CASE("places of patches are read, and what they cannot be is named") {
         "there is no head 4: each layer has 4 heads\n  where: at\n  help:  give 0 to 3");
   const PatchCase both("t5_relu_tied");
   CHECK(patch_place("cross.0.2", both.model(), "at").crosses());
+  CHECK(error_from([&] { patch_place("decoder.block.0.EncDecAttention", both.model(), "at"); }) ==
+        "\"decoder.block.0.EncDecAttention\" names no part of the model\n  where: at\n"
+        "  help:  write cross.0.attention");
   CHECK(patch_place("encoder.0.residual", both.model(), "at").stack == ModelPlace::Stack::encoder);
   PatchCase longer("gpt2_bare_names");
   longer.other.push_back(1);
