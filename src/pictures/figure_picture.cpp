@@ -10,6 +10,7 @@
 
 #include "io/json_tensor.hpp"
 #include "io/json_value.hpp"
+#include "io/json_writer.hpp"
 #include "pictures/drawing.hpp"
 #include "pictures/picture_kinds.hpp"
 #include "pictures/reader_language.hpp"
@@ -57,11 +58,53 @@ FigureFile::Panel panel_of(const JsonValue& value, const std::string& place) {
   return panel;
 }
 
+// A value as JSON on one line.
+std::string json_line(const JsonValue& value) {
+  std::string inner;
+  const auto add = [&](const std::string& text) { inner += (inner.empty() ? "" : ", ") + text; };
+  switch (value.type()) {
+    case JsonValue::Type::array:
+      for (std::size_t i = 0; i < value.size(); ++i) add(json_line(value.element(i)));
+      return "[" + inner + "]";
+    case JsonValue::Type::object:
+      for (const JsonMember& member : value.members())
+        add(json_string(member.key) + ": " + json_line(member.value));
+      return "{" + inner + "}";
+    case JsonValue::Type::string:
+      return json_string(value.string());
+    case JsonValue::Type::null:
+      return "null";
+    default:
+      return plain_text(value, "");
+  }
+}
+
+// The panels of a figure in one row, as they are to be written: the panel or the list of panels
+// that is given in the place of rows, or else an example.
+std::string help_on_rows(const JsonValue& given) {
+  const auto is_panel = [](const JsonValue& one) { return one.find("plot") != nullptr; };
+  std::string panels = is_panel(given) ? json_line(given) : "";
+  if (given.is(JsonValue::Type::array)) {
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (!is_panel(given.element(i))) {
+        panels.clear();
+        break;
+      }
+      panels += (i == 0 ? "" : ", ") + json_line(given.element(i));
+    }
+  }
+  if (panels.empty()) panels = R"({"plot": "heatmap", "file": "result.json"})";
+  return translated("give {1}", "{\"rows\": [[" + panels + "]]}");
+}
+
 FigureFile figure_of(const JsonValue& root) {
   FigureFile figure;
   std::size_t count = 0;
-  const std::string help =
-      translated("give {1}", R"({"rows": [[{"plot": "heatmap", "file": "result.json"}]]})");
+  const JsonValue* const rows = root.find("rows");
+  const JsonValue* const others = root.find("panels");
+  const std::string help = help_on_rows(rows != nullptr     ? *rows
+                                        : others != nullptr ? *others
+                                                            : root);
   if (expect_object(root, "", help).find("rows") == nullptr && root.find("panels") != nullptr)
     throw input_error(translated("unknown key \"{1}\"", "panels"), "/panels", help);
   if (root.find("rows") == nullptr)

@@ -232,6 +232,23 @@ TEST_CASE("plot figure refuses what it does not know, with the place and the cur
         "attn-cli: unknown key \"panels\"\n"
         "  where: f.json, /panels\n"
         "  help:  give {\"rows\": [[{\"plot\": \"heatmap\", \"file\": \"result.json\"}]]}\n");
+  const std::string one = R"({"plot": "heatmap", "file": "w.json", "head": 1})";
+  const std::string two = one + R"(, {"plot": "mask", "file": "w.json"})";
+  CHECK(refused("{\"rows\": [" + two + "]}") ==
+        "attn-cli: expected an array, found an object\n"
+        "  where: f.json, /rows/0\n"
+        "  help:  give {\"rows\": [[" +
+            two + "]]}\n");
+  CHECK(refused("{\"panels\": [" + two + "]}") ==
+        "attn-cli: unknown key \"panels\"\n"
+        "  where: f.json, /panels\n"
+        "  help:  give {\"rows\": [[" +
+            two + "]]}\n");
+  CHECK(refused(one) ==
+        "attn-cli: there are no panels\n"
+        "  where: f.json, /rows\n"
+        "  help:  give {\"rows\": [[" +
+            one + "]]}\n");
   CHECK(refused(R"({"letters": false, "rows": [[{"plot": "heatmap", "file": "w.json"}]]})") ==
         "attn-cli: invalid value \"false\" for \"letters\"\n"
         "  where: f.json, /letters\n"
