@@ -627,26 +627,30 @@ std::optional<std::string> others_warning(const SelectedMap& selected, bool grid
 
 std::optional<std::string> counting_warning(const SelectedMap& selected) {
   const MapSelection& selection = selected.choice.selection;
-  const std::size_t first = selected.first_number;
+  std::optional<std::size_t> sample, head;
+  if (selection.chosen_samples && !samples_together(selection))
+    sample = drawn_samples(selected).front();
+  if (selection.chosen_heads && !heads_together(selection)) head = drawn_heads(selected).front();
+  return counting_warning(sample, head, selected.first_number);
+}
+
+std::optional<std::string> counting_warning(std::optional<std::size_t> sample,
+                                            std::optional<std::size_t> head, std::size_t first) {
   if (first == 0) return std::nullopt;
   std::string typed, drawn;
-  std::size_t largest = 0;  // the first of each is what everybody takes for it
   const auto add = [](std::string& list, const std::string& name) {
     list += (list.empty() ? "" : translated(", ")) + name;
   };
-  if (selection.chosen_samples && !samples_together(selection)) {
-    const std::size_t sample = drawn_samples(selected).front();
-    largest = sample;
-    add(typed, translated("sample {1}", sample));
-    add(drawn, translated("Sample {1}", sample + first));
+  if (sample) {
+    add(typed, translated("sample {1}", *sample));
+    add(drawn, translated("Sample {1}", *sample + first));
   }
-  if (selection.chosen_heads && !heads_together(selection)) {
-    const std::size_t head = drawn_heads(selected).front();
-    largest = std::max(largest, head);
-    add(typed, translated("head {1}", head));
-    add(drawn, translated("Head {1}", head + first));
+  if (head) {
+    add(typed, translated("head {1}", *head));
+    add(drawn, translated("Head {1}", *head + first));
   }
-  if (largest == 0) return std::nullopt;
+  // The first of each is what everybody takes for it.
+  if (std::max(sample.value_or(0), head.value_or(0)) == 0) return std::nullopt;
   return translated(
       "the picture calls {1} \"{2}\": pictures of documents count from 1, as in tutorials, and all "
       "else from 0; FigureOptions::title gives another title",

@@ -88,6 +88,9 @@ std::optional<std::string> others_warning(const SelectedMap& selected, bool grid
 /// The warning that the picture counts from 1 what the choice names from 0, as in the title
 /// "(Sample 1, Head 2)" of head 1; absent where nothing is named or the picture counts from 0.
 std::optional<std::string> counting_warning(const SelectedMap& selected);
+/// The same of a sample and a head that are named, in a picture that counts from `first`.
+std::optional<std::string> counting_warning(std::optional<std::size_t> sample,
+                                            std::optional<std::size_t> head, std::size_t first);
 
 /// Warnings of what the choice asks for in vain: pieces of words to merge of which none belong
 /// together, rows to renormalise that sum to 1, hidden cells to show plainly where none are.

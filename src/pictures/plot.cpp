@@ -502,6 +502,20 @@ Drawing read_drawing(const PlotRequest& request, const FileAccess& access,
   return drawing;
 }
 
+// The warning that a mask's title counts from 1 what the request chooses.
+std::optional<std::string> counting_of_mask(const PlotRequest& request, const MaskMap& mask) {
+  const MapSelection& selection = request.maps.selection;
+  const auto names = [&](const std::string& place) {
+    return mask.title.find(place) != std::string::npos;
+  };
+  std::optional<std::size_t> sample, head;
+  if (selection.chosen_samples && names(translated("Sample {1}", request.sample + 1)))
+    sample = request.sample;
+  if (selection.chosen_heads && names(translated("Head {1}", request.head + 1)))
+    head = request.head;
+  return counting_warning(sample, head, 1);
+}
+
 // Pictures that `make` draws of what the request reads; warnings are added to the first.
 std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
                              const std::function<std::vector<Picture>(const Drawing&)>& make) {
@@ -518,10 +532,13 @@ std::vector<Picture> plotted(const PlotRequest& request, FileAccess access,
       const AttentionMap& map = drawing.of[0].map;
       add_choice_warnings(drawing.of[0], drawing, kind, warnings);
       const bool own_titles = !drawing.options.figure.title && !drawing.options.titles;
-      if (own_titles && kind.shows_weights() && map.numbers) {
-        if (auto counting = counting_warning(SelectedMap(map, drawing.choice)))
-          warnings.push_back(std::move(*counting));
+      std::optional<std::string> counting;
+      if (drawing.of[0].mask) {
+        counting = counting_of_mask(request, *drawing.of[0].mask);
+      } else if (map.numbers && (kind.shows_weights() || kind.shows == PictureKind::Shows::mask)) {
+        counting = counting_warning(SelectedMap(map, drawing.choice));
       }
+      if (counting && own_titles) warnings.push_back(std::move(*counting));
     }
     const PlotKind drawn = kind.info.kind;
     if (auto warning = resolution_without_effect(request)) warnings.push_back(std::move(*warning));
