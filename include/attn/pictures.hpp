@@ -69,8 +69,9 @@ struct PictureOptionInfo {
 std::span<const PictureOptionInfo> picture_options() noexcept;
 /// Names of these kinds: "heatmap, grid".
 std::string kinds_text(const PictureOptionInfo& option);
-/// Throws Error(usage) that names the field and the kinds that honour it.
-[[noreturn]] void refuse_option(PlotKind kind, const PictureOptionInfo& option);
+/// Throws Error(usage) that names the fields, and of a single one the kinds that honour it; does
+/// nothing without any.
+void refuse_options(PlotKind kind, const std::vector<const PictureOptionInfo*>& options);
 
 struct PanelRequest;
 

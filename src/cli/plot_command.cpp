@@ -28,13 +28,15 @@ struct GivenToPlot {
   }
 };
 
-// Refuses a flag that the kind of picture has no use for, whatever its value is.
+// Refuses the flags that the kind of picture has no use for, whatever their values are.
 void check_flags(const GivenToPlot& given) {
+  std::vector<const PictureOptionInfo*> useless;
   for (const PictureOptionInfo& option : picture_options()) {
     const bool is_given = given.has(with_flags(std::string(option.field)));
     if (is_given && option.value.empty() && !option.honoured_by(given.request.kind))
-      refuse_option(given.request.kind, option);
+      useless.push_back(&option);
   }
+  refuse_options(given.request.kind, useless);
 }
 
 // The call that draws several maps of one file side by side; empty where none are chosen.

@@ -235,13 +235,20 @@ std::string kinds_text(const PictureOptionInfo& option) {
   return names;
 }
 
-void refuse_option(PlotKind kind, const PictureOptionInfo& option) {
-  const std::string value = option.value.empty() ? std::string() : " " + std::string(option.value);
+void refuse_options(PlotKind kind, const std::vector<const PictureOptionInfo*>& options) {
+  if (options.empty()) return;
+  std::string names;
+  for (const PictureOptionInfo* option : options) {
+    names += (names.empty() ? "" : name_separator()) + std::string(option->field);
+    if (!option->value.empty()) names += " " + std::string(option->value);
+  }
   throw Error(ErrorKind::usage,
-              translated("a picture of the kind {1} has no use for {2}{3}",
-                         picture_kind(kind).info.name, option.field, value),
-              std::string(option.field),
-              translated("leave it out: it is for {1}", kinds_text(option)));
+              translated("a picture of the kind {1} has no use for {2}",
+                         picture_kind(kind).info.name, names),
+              std::string(options[0]->field),
+              options.size() > 1
+                  ? translated("leave them out")
+                  : translated("leave it out: it is for {1}", kinds_text(*options[0])));
 }
 
 namespace {
@@ -297,11 +304,16 @@ void check_options(const PlotRequest& request) {
   using namespace honoured;
   const Kinds kind = of({request.kind});
   const bool several = side_by_side(request.maps.selection);
+  std::vector<const PictureOptionInfo*> useless;
   for (std::size_t i = 0; i < option_rows.size(); ++i) {
     const Row& row = option_rows[i];
     if (!row.given(request)) continue;
     if ((row.kinds & kind) != 0 || ((several ? row.of_several : row.of_one) & kind) != 0) continue;
-    if (((row.of_one | row.of_several) & kind) == 0) refuse_option(request.kind, option_infos[i]);
+    if (((row.of_one | row.of_several) & kind) == 0) {
+      useless.push_back(&option_infos[i]);
+      continue;
+    }
+    if (!useless.empty()) break;
     throw Error(
         ErrorKind::usage,
         several ? translated("{1} is for one map, not for several side by side", row.info.field)
@@ -311,6 +323,7 @@ void check_options(const PlotRequest& request) {
                              "and MapSelection::chosen_heads")
                 : translated("leave it out, or add MapSelection::chosen_heads all"));
   }
+  refuse_options(request.kind, useless);
 }
 
 std::vector<std::string> options_without_effect(const PlotRequest& request,

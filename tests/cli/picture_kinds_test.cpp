@@ -229,6 +229,11 @@ TEST_CASE("arcs, cells above a threshold and keys that go upwards are drawn of a
         std::string::npos);
   CHECK(plot(folder, {"heatmap", "w.json", "--keys-upwards"}, "up.svg") == 0);
   CHECK(read_text(folder / "up.svg") != read_text(folder / "t.svg"));
+  CHECK(refused_with(2, {"plot", "lines", "w.json", "--keys-upwards", "--smooth", "--out", "l.png"},
+                     folder.path()) ==
+        "attn-cli: a picture of the kind lines has no use for --smooth, --keys-upwards\n"
+        "  where: --smooth\n"
+        "  help:  leave them out\n");
   CHECK(refused_with(2, {"plot", "lines", "w.json", "--keys-upwards", "--out", "l.png"},
                      folder.path()) ==
         "attn-cli: a picture of the kind lines has no use for --keys-upwards\n"
