@@ -205,10 +205,10 @@ TEST_CASE("a number that a tutorial's picture counts from 1 is told where it is 
             .errors == "attn-cli: warning: the picture calls head 1 \"Head 2\"" + rest);
   for (const std::string input : {"d.json", "r"}) {
     CAPTURE(input);
-    CHECK(attn_cli({"plot", "mask", input, "--sample", "0", "--out", "n.svg"}, folder.path())
-              .errors.find("attn-cli: warning: the picture calls sample 0 \"Sample 1\"" + rest) !=
+    CHECK(attn_cli({"plot", "mask", input, "--sample", "1", "--out", "n.svg"}, folder.path())
+              .errors.find("attn-cli: warning: the picture calls sample 1 \"Sample 2\"" + rest) !=
           std::string::npos);
-    CHECK(read_text(folder / "n.svg").find("Attention Mask (Sample 1") != std::string::npos);
+    CHECK(read_text(folder / "n.svg").find("Attention Mask (Sample 2") != std::string::npos);
   }
   CHECK(attn_cli({"run", "d.json", "--out", "o", "--head", "1", "--plots", "none"}, folder.path())
             .errors == "");
