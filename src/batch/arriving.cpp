@@ -16,6 +16,7 @@ namespace attn {
 
 std::optional<ArrivedLine> ArrivingLines::next() {
   for (;;) {
+    if (is_stopped()) return std::nullopt;
     const std::size_t found = came_.find('\n', searched_);
     const bool whole = found != std::string::npos;
     const std::size_t end = whole ? found : came_.size();
@@ -31,8 +32,7 @@ std::optional<ArrivedLine> ArrivingLines::next() {
       read_more();
       continue;
     }
-    // The rest of an unfinished line may still arrive.
-    if (!whole && (is_stopped() || begin_ == end)) return std::nullopt;
+    if (!whole && begin_ == end) return std::nullopt;
     std::string_view line = std::string_view(came_).substr(begin_, end - begin_);
     begin_ = searched_ = whole ? end + 1 : end;
     ++number_;
@@ -49,7 +49,9 @@ void ArrivingLines::read_more() {
   for (;;) {
     if (is_stopped()) break;
     pollfd ready{descriptor_, POLLIN, 0};
-    if (poll(&ready, 1, milliseconds) == 0) continue;
+    const int came = poll(&ready, 1, milliseconds);
+    // After a signal there may be nothing to read, and reading would wait without a check.
+    if (came == 0 || (came < 0 && errno == EINTR)) continue;
     // Lines that were taken are removed here, all at once, since removing each would be slow.
     came_.erase(0, begin_);
     searched_ -= std::exchange(begin_, 0);

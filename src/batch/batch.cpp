@@ -257,6 +257,8 @@ class Batch : DocumentWork {
   BatchOutcome run_as_they_come() {
     ArrivingDocuments documents(options_, stop_);
     std::optional<ArrivingDocuments::Arrived> first = documents.next();
+    // The summary of an earlier batch stays.
+    if (!first && is_interrupted()) return outcome();
     if (!first) {
       throw Error(ErrorKind::file, translated("there are no documents in what was given"),
                   "BatchOptions::inputs",
@@ -526,7 +528,7 @@ std::string counts_text(const BatchOutcome& outcome) {
         translated("{1}, to be done with BatchOptions::resume", counts.left()));
   }
   add(to_translate("seconds"), with_decimals(outcome.seconds, outcome.seconds < 10 ? 2 : 0));
-  add(to_translate("summary"), printable(outcome.summary.native()));
+  if (!outcome.summary.empty()) add(to_translate("summary"), printable(outcome.summary.native()));
   return text;
 }
 
@@ -568,7 +570,7 @@ std::string batch_json(const BatchOutcome& outcome) {
        {"left", counts.left()},
        {"seconds", outcome.seconds},
        {"interrupted", outcome.interrupted},
-       {"summary", outcome.summary},
+       {"summary", only_if(!outcome.summary.empty(), outcome.summary)},
        {"warnings", outcome.warnings},
        {"failures", list_of(outcome.failures, failure)}}));
 }

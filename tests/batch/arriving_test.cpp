@@ -1,10 +1,13 @@
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <limits>
 #include <string>
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "batch/items.hpp"
@@ -102,4 +105,28 @@ TEST_CASE("after a stop, no line is awaited and no partial line is taken") {
   CHECK(next(lines) == "1: whole");
   stop = true;
   CHECK(next(lines) == "end");
+}
+
+namespace {
+
+std::atomic<bool> signalled = false;
+
+}  // namespace
+
+TEST_CASE("a signal ends the wait for a line, and none that comes later is taken") {
+  using namespace std::chrono_literals;
+  Pipe pipe;
+  std::signal(SIGUSR1, [](int) { signalled = true; });
+  const pthread_t waiting = pthread_self();
+  std::thread other([&] {
+    std::this_thread::sleep_for(50ms);
+    pthread_kill(waiting, SIGUSR1);
+    std::this_thread::sleep_for(300ms);
+    pipe.put("late\n");
+  });
+  attn::ArrivingLines lines(pipe.reading(), no_limit, &signalled);
+  CHECK(next(lines) == "end");
+  other.join();
+  CHECK(next(lines) == "end");
+  std::signal(SIGUSR1, SIG_DFL);
 }

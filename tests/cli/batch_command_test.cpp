@@ -145,6 +145,27 @@ TEST_CASE("an interrupted batch finishes what is under way, exits with 130 and c
   CHECK(rest.exit_code == 0);
 }
 
+TEST_CASE("the first signal ends a batch that waits for standard input") {
+  const TemporaryFolder folder;
+  folder.write("late.jsonl", good + "\n");
+  for (const std::string out : {"r", "-"}) {
+    for (const std::string signal : {"INT", "TERM"}) {
+      CAPTURE(out);
+      CAPTURE(signal);
+      const Outcome run =
+          shell("rm -f in; mkfifo in; env --default-signal=INT \"$ATTN\" batch - -q --out " + out +
+                    " <in & p=$!; exec 3>in; sleep 0.3; kill -" + signal +
+                    " $p; sleep 0.5; cat late.jsonl >&3 2>/dev/null; wait $p",
+                folder.path());
+      CHECK(run.exit_code == 130);
+      CHECK(run.output.empty());
+      CHECK(run.errors ==
+            "\nattn-cli: finishing the current work; interrupt again to stop at once\n");
+      CHECK(!std::filesystem::exists(folder / "r"));
+    }
+  }
+}
+
 TEST_CASE("a second interrupt ends a batch at once") {
   const TemporaryFolder folder;
   // One document that takes far longer than the test.
