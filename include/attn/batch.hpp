@@ -124,7 +124,8 @@ struct CheckedDocument : Validation {
 void validate_batch(const BatchOptions& options, const std::function<void(CheckedDocument)>& take);
 
 /// validation_text() with lines for each valid document that say how much will be written and what
-/// is doubtful, and validation_json() with "bytes" and "warnings".
+/// is doubtful, of several documents only those with problems or warnings, and their numbers in a
+/// last line; and validation_json() with "bytes" and "warnings".
 std::string checked_text(std::span<const CheckedDocument> documents);
 std::string checked_json(std::span<const CheckedDocument> documents);
 

@@ -190,8 +190,13 @@ void validate_batch(const BatchOptions& options, const Take& take) {
 }
 
 std::string checked_text(std::span<const CheckedDocument> documents) {
+  const bool many = documents.size() > 1;
+  std::size_t wrong = 0, doubtful = 0;
   std::string text;
   for (const CheckedDocument& document : documents) {
+    wrong += document.problems.empty() ? 0 : 1;
+    doubtful += document.warnings.empty() ? 0 : 1;
+    if (many && document.problems.empty() && document.warnings.empty()) continue;
     const Validation& validation = document;
     text += validation_text({&validation, 1});
     if (document.bytes)
@@ -200,6 +205,12 @@ std::string checked_text(std::span<const CheckedDocument> documents) {
               "\n";
     for (const std::string& warning : document.warnings)
       text += "  " + translated("warning: {1}", warning) + "\n";
+  }
+  if (many) {
+    text += (doubtful == 0 ? translated("{1} documents, {2} with problems", documents.size(), wrong)
+                           : translated("{1} documents, {2} with problems, {3} with warnings",
+                                        documents.size(), wrong, doubtful)) +
+            "\n";
   }
   return text;
 }

@@ -304,16 +304,24 @@ int check(const GivenToValidate& given) {
     throw of_inputs ? Error(error.kind(), error.problem(), "attn-cli validate", error.help())
                     : error;
   }
+  const bool told = !given.common.quiet || given.common.json;
   for (CheckedDocument& validation : documents) {
+    const auto complain_of = [&](const std::string& text) {
+      complain(translated("{1}: {2}", validation.input, text));
+    };
     for (Error& problem : validation.problems) problem = with_flags(problem);
     for (std::string& warning : validation.warnings) warning = with_flags(warning);
     for (const Error& problem : validation.problems) {
       exit_code = std::max(exit_code, static_cast<int>(problem.kind()));
+      if (!told) complain_of(problem.what());
     }
-    if (given.strict && !validation.warnings.empty())
+    if (!given.strict) continue;
+    for (const std::string& warning : validation.warnings) {
       exit_code = std::max(exit_code, static_cast<int>(ErrorKind::input));
+      if (!told) complain_of(translated("warning: {1}", warning));
+    }
   }
-  if (given.common.quiet && !given.common.json) return exit_code;
+  if (!told) return exit_code;
   print(given.common.json ? checked_json(documents) : terminal_lines(checked_text(documents)));
   return exit_code;
 }

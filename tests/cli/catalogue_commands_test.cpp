@@ -89,13 +89,12 @@ TEST_CASE("validate tells what is wrong on standard output and exits 3, or 4 for
   const Outcome bad = attn_cli({"validate", "good.json", "bad.json"}, folder.path());
   CHECK(bad.exit_code == 3);
   CHECK(bad.output ==
-        "good.json: valid\n"
-        "  about 26 bytes of tensors will be written\n"
         "bad.json: 1 problem\n"
         "\n"
         "  expected a number, found a string\n"
         "    where: bad.json, /scale\n"
-        "    help:  give a number\n");
+        "    help:  give a number\n"
+        "2 documents, 1 with problems\n");
   folder.write("global.json",
                R"({"attention":"sdpa","query":[[1]],"mask":{"global":[0]},"eps":1e-6})");
   const Outcome doubtful = attn_cli({"validate", "global.json"}, folder.path());
@@ -113,6 +112,38 @@ TEST_CASE("validate tells what is wrong on standard output and exits 3, or 4 for
         std::string::npos);
   CHECK(attn_cli({"validate", "missing.json"}, folder.path()).exit_code == 4);
   CHECK(attn_cli({"validate"}).exit_code == 2);
+}
+
+TEST_CASE("validate prints of many documents those with problems or warnings, and their numbers") {
+  const TemporaryFolder folder;
+  folder.write("good.json", R"({"attention":"sdpa","query":[[1]]})");
+  folder.write("bad.json", R"({"attention":"sdpa","query":[[1]],"scale":"x"})");
+  folder.write("doubtful.json", R"({"attention":"sdpa","query":[[1]],"eps":1e-6})");
+  CHECK(attn_cli({"validate", "good.json", "good.json"}, folder.path()).output ==
+        "2 documents, 0 with problems\n");
+  CHECK(attn_cli({"validate", "."}, folder.path()).output ==
+        "./bad.json: 1 problem\n"
+        "\n"
+        "  expected a number, found a string\n"
+        "    where: ./bad.json, /scale\n"
+        "    help:  give a number\n"
+        "./doubtful.json: valid\n"
+        "  about 26 bytes of tensors will be written\n"
+        "  warning: \"eps\" has no effect: there is no norm\n"
+        "3 documents, 1 with problems, 1 with warnings\n");
+  const Outcome quiet = attn_cli({"validate", "-q", "."}, folder.path());
+  CHECK(quiet.exit_code == 3);
+  CHECK(quiet.output == "");
+  const std::string of_bad =
+      "attn-cli: ./bad.json: expected a number, found a string\n"
+      "  where: ./bad.json, /scale\n"
+      "  help:  give a number\n";
+  CHECK(quiet.errors == of_bad);
+  CHECK(attn_cli({"validate", "-q", "--strict", "."}, folder.path()).errors ==
+        of_bad + "attn-cli: ./doubtful.json: warning: \"eps\" has no effect: there is no norm\n");
+  const Outcome right = attn_cli({"validate", "-q", "doubtful.json"}, folder.path());
+  CHECK(right.exit_code == 0);
+  CHECK(right.output + right.errors == "");
 }
 
 TEST_CASE("the schema is printed as JSON") {
