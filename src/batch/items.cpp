@@ -47,10 +47,25 @@ fs::path real_path(const fs::path& path) {
   return fs::weakly_canonical(path, ignored);
 }
 
-// Whether a file below a folder is read. Pipes, devices and links to folders are not; a link that
-// leads nowhere or in a circle is, and fails as an item.
-bool is_readable(const fs::file_status& status) {
-  return !fs::is_other(status) && !fs::is_directory(status);
+// Throws the error of a link below `typed`, what the user named, that leads out of the folder to
+// which documents are confined.
+void refuse_links_outside(const fs::path& path, const fs::path& typed, const FileAccess& access) {
+  fs::path at = typed;
+  for (const fs::path& part : path.lexically_relative(typed)) {
+    at /= part;
+    std::error_code none;
+    const fs::path target = fs::read_symlink(at, none);
+    if (none) continue;
+    try {
+      refuse_outside(FileName::by_document(at.parent_path(), target), access);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::input) throw;
+      throw input_error(translated("the link {1} leads out of the folder {2}, to which "
+                                   "FileAccess::restrict_to confines the files of documents",
+                                   in_quotes(at.native()), in_quotes(access.restrict_to->native())),
+                        "", translated("put a copy of the document in its place"));
+    }
+  }
 }
 
 // Folders that glob() could not read; its callback has no argument for a list.
@@ -193,6 +208,7 @@ class DocumentList::Listing {
  public:
   Listing(const BatchOptions& options, std::vector<Source>& found)
       : limits_{options.run.document.files.limits, std::nullopt, {}, {}},
+        confined_{{}, options.run.document.files.restrict_to, {}, {}},
         results_(real_path(options.run.out)),
         model_(options.run.document.model.has_value()),
         checkpoint_(model_ ? real_path(*options.run.document.model) : fs::path()),
@@ -223,7 +239,10 @@ class DocumentList::Listing {
     add_pattern(input);
   }
 
-  void add_path(const fs::path& path) { add_path(path, "", fs::path(whole_name(path)).filename()); }
+  void add_path(const fs::path& path) {
+    below_ = path;
+    add_path(path, "", fs::path(whole_name(path)).filename());
+  }
 
   // One that is not there fails at its line of the list.
   void add_listed(const ListedName& listed, const fs::path& list) {
@@ -253,6 +272,7 @@ class DocumentList::Listing {
   // the name `name`.
   void add_path(const fs::path& path, const std::string& folder_name, const std::string& name) {
     std::error_code error;
+    if (leads_outside(path, name)) return;
     if (fs::is_directory(path, error)) {
       add_folder(path, folder_name, name);
     } else {
@@ -285,6 +305,7 @@ class DocumentList::Listing {
     const auto below_fixed = [&](const std::string& path) {
       return whole_name(path.starts_with(fixed) ? path.substr(fixed.size()) : path);
     };
+    below_ = fixed;
     for (const std::string& path : paths) add_path(path, below_fixed(path), below_fixed(path));
     for (const auto& [folder, reason] : unreadable) {
       add_unreadable(folder, below_fixed(folder), system_error_text(reason));
@@ -313,7 +334,7 @@ class DocumentList::Listing {
         add_folder(path, inside, inside);
       } else if ((path.extension() == ".json" || has_lines(path) ||
                   (reads_pictures_ && is_picture(path))) &&
-                 is_readable(entry.status(error))) {
+                 !fs::is_directory(entry.status(error)) && !leads_outside(path, inside)) {
         add_file(path, inside);
       }
     }
@@ -327,6 +348,18 @@ class DocumentList::Listing {
 
   void add_error(const fs::path& path, const std::string& below, const Error& error) {
     found_.push_back({path.string(), below, 0, nullptr, std::make_unique<Error>(error)});
+  }
+
+  // Whether the path is listed as an item that fails, as a link leads out of the allowed folder.
+  bool leads_outside(const fs::path& path, const std::string& name) {
+    if (!confined_.restrict_to) return false;
+    try {
+      refuse_links_outside(path, below_, confined_);
+      return false;
+    } catch (const Error& error) {
+      add_error(path, name, error);
+      return true;
+    }
   }
 
   // Whether the file was found before.
@@ -405,6 +438,8 @@ class DocumentList::Listing {
   }
 
   FileAccess limits_;
+  FileAccess confined_;  // where links below what the user named may lead
+  fs::path below_;       // what the user named of the path that is added
   fs::path results_;
   bool model_;           // whether lines of .txt files are texts for a model
   fs::path checkpoint_;  // of the model, whose own files are no documents

@@ -81,8 +81,9 @@ struct DocumentText {
 
 /// All documents of a batch. Their order depends on the inputs alone: inputs as given, files of a
 /// folder by name. Files in the folder of the results are left out, and files and folders below an
-/// input whose name begins with a dot. A folder or a file of lines that cannot be read is listed as
-/// one document, which fails.
+/// input whose name begins with a dot. A folder or a file of lines that cannot be read, and a link
+/// below an input that leads out of FileAccess::restrict_to, is listed as one document, which
+/// fails.
 ///
 /// Only the offsets of lines are stored, so that millions of lines take little memory.
 class DocumentList {

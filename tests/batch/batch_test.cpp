@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <sys/stat.h>
 
 #include "attn/io.hpp"
 #include "attn/run.hpp"
@@ -110,7 +109,6 @@ TEST_CASE(
   folder.write("docs/notes.txt", "no document");
   fs::create_directories(folder / "docs/.git");
   folder.write("docs/.git/c.json", good);
-  REQUIRE(mkfifo((folder / "docs/pipe.json").c_str(), 0600) == 0);
   const std::vector<std::string> all{"a", "lines.000001", "lines.000003", "lines.000004", "sub/b"};
   CHECK(names_of(options_for(folder, {"docs"})) == all);
   CHECK(names_of(options_for(folder, {"docs/"})) == all);

@@ -191,6 +191,67 @@ TEST_CASE("resuming waits for no pipe and reads nothing outside the allowed fold
   CHECK(failure_of(run_batch(options), "a").find("is not a regular file") != std::string::npos);
 }
 
+TEST_CASE("a pipe among documents is one failed item, found in a folder or by a pattern") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "docs");
+  folder.write("docs/a.json", two_by_two);
+  const fs::path pipe = folder / "docs/pipe.json", lines = folder / "docs/lines.jsonl";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  REQUIRE(mkfifo(lines.c_str(), 0600) == 0);
+  for (const char* input : {"docs", "docs/*"}) {
+    CAPTURE(input);
+    const BatchOutcome outcome = run_batch(options_for(folder, {input}));
+    CHECK(outcome.counts.done == 1);
+    CHECK(outcome.counts.failed == 2);
+    for (const auto& [name, path] : {std::pair("pipe", pipe), std::pair("lines", lines)}) {
+      CHECK(failure_of(outcome, name) == "\"" + path.string() +
+                                             "\" is not a regular file\n"
+                                             "  help:  name a regular file");
+    }
+  }
+}
+
+TEST_CASE("links among documents that lead out of the allowed folder are failed items") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "docs/files");
+  folder.write("docs/a.json", two_by_two);
+  folder.write("docs/files/b.json", two_by_two);
+  folder.write("secret.json", two_by_two);
+  folder.write("secret.jsonl", two_by_two + "\n");
+  fs::create_symlink("../secret.json", folder / "docs/there.json");
+  fs::create_symlink(folder / "nothing.json", folder / "docs/missing.json");
+  fs::create_symlink("../secret.jsonl", folder / "docs/lines.jsonl");
+  fs::create_symlink("files/b.json", folder / "docs/inside.json");
+  fs::create_directory_symlink("..", folder / "docs/up");
+  BatchOptions options = options_for(folder, {"docs"});
+  options.run.document.files.restrict_to = folder / "docs/files";
+  const std::string docs = folder / "docs";
+  const auto refused = [&](const BatchOutcome& outcome, const std::string& name,
+                           const std::string& file) {
+    CHECK(failure_of(outcome, name) ==
+          "the link \"" + docs + "/" + file + "\" leads out of the folder \"" + docs +
+              "/files\", to which FileAccess::restrict_to confines the files of documents\n"
+              "  help:  put a copy of the document in its place");
+  };
+  for (const char* input : {"docs", "docs/*"}) {
+    CAPTURE(input);
+    const bool pattern = std::string(input) == "docs/*";
+    options.inputs = {(folder / input).string()};
+    const BatchOutcome outcome = run_batch(options);
+    CHECK(outcome.counts.done == 3);
+    CHECK(outcome.counts.failed == (pattern ? 4 : 3));
+    refused(outcome, "there", "there.json");
+    refused(outcome, "missing", "missing.json");
+    refused(outcome, "lines", "lines.jsonl");
+    if (pattern) refused(outcome, "up", "up");
+  }
+  options.inputs = {(folder / "docs/*/secret.json").string()};
+  refused(run_batch(options), "up/secret", "up");
+  // What the user names is followed.
+  options.inputs = {(folder / "docs/there.json").string()};
+  CHECK(run_batch(options).counts.done == 1);
+}
+
 TEST_CASE("a broken line of a summary is a warning when resuming, and its item is computed again") {
   const TemporaryFolder folder;
   folder.write("lines.jsonl", two_by_two + "\n" + two_by_two + "\n" + two_by_two + "\n");
