@@ -53,8 +53,9 @@ struct BatchOptions {
   bool fail_fast = false;  ///< whether a failed item ends the batch
 
   /// Receives the answer to each document, in their order and as early as possible: a line of JSON
-  /// with its result, or {"error": …}. Nothing is written to files then, there is no summary, and
-  /// standard input is read line by line as it arrives, only a few documents ahead.
+  /// with its result, or {"error": …}, after its "item" and "input". Nothing is written to files
+  /// then, there is no summary, and standard input is read line by line as it arrives, only a few
+  /// documents ahead.
   std::function<void(std::string_view)> answer;
 
   /// Replaces the texts of errors and warnings in the summary; absent = they stay.

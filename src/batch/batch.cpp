@@ -25,6 +25,7 @@
 #include "batch/items.hpp"
 #include "batch/summary.hpp"
 #include "io/hashed_files.hpp"
+#include "io/json_writer.hpp"
 #include "report/facts.hpp"
 #include "report/text_table.hpp"
 #include "result/output_folder.hpp"
@@ -91,6 +92,8 @@ class Answers : DocumentWork {
       line = answer(arrived->document, arrived->text(), access, item);
     });
     if (item.error) line = error_json(*item.error);
+    line.insert(1, "\"item\": " + json_string(arrived->document.name) +
+                       ", \"input\": " + json_string(item.input) + ", ");
     tell(number, std::move(line), std::move(item));
     return true;
   }

@@ -145,13 +145,17 @@ TEST_CASE("batch - --out - answers each document with one line, errors too, in o
   REQUIRE(lines.size() == 41);
   std::size_t next = 0;
   for (const std::string& line : lines) {
-    if (line.starts_with("{\"error\"")) {
+    if (line.find("\"error\"") != line.npos) {
       CHECK(line ==
-            R"({"error": {"problem": "unknown kind of attention \"sdpaa\"", )"
+            R"({"item": "stdin.000023", "input": "standard input:23", )"
+            R"("error": {"problem": "unknown kind of attention \"sdpaa\"", )"
             R"("where": "standard input:23, /attention", "help": "did you mean \"sdpa\"?", )"
             R"("exit_code": 3}})");
       CHECK(next == 21);
     } else {
+      const std::string number = std::to_string(next + (next < 21 ? 1 : 3));
+      CHECK(line.starts_with("{\"item\": \"stdin." + std::string(6 - number.size(), '0') + number +
+                             "\", \"input\": \"standard input:" + number + "\", \"format\": 1, "));
       CHECK(line.find("\"title\": \"" + std::to_string(next++) + "\"") != std::string::npos);
     }
   }

@@ -168,6 +168,30 @@ TEST_CASE("reports in JSON have the fields that the documents about them name") 
   }
 }
 
+TEST_CASE("answers of a batch have the fields that the documents about them name") {
+  const TemporaryFolder folder;
+  folder.write("a.json", R"({"attention": "sdpa", "query": [[1]]})");
+  const Outcome outcome =
+      attn_cli({"batch", "a.json", "missing.json", "--out", "-"}, folder.path());
+  std::istringstream lines(outcome.output);
+  Fields fields;
+  for (std::string line; std::getline(lines, line);) {
+    const auto answer = nlohmann::json::parse(line);
+    CHECK(answer.contains("item"));
+    CHECK(answer.contains("input"));
+    for (const auto& member : answer.items()) fields.insert(member.key());
+  }
+  for (const std::string name : {"inside/json.md", "inside/json.zh-CN.md"}) {
+    CAPTURE(name);
+    const Fields named = documented(name)["batch --out -"];
+    CHECK(named == Fields{"error", "input", "item"});
+    for (const std::string& field : named) {
+      CAPTURE(field);
+      CHECK(fields.contains(field));
+    }
+  }
+}
+
 TEST_CASE("an error in JSON has the fields that the documents about them name") {
   Fields fields;
   collect(nlohmann::json::parse(attn_cli({"run", "--json", "missing.json"}).output), "", fields);
