@@ -15,6 +15,7 @@ namespace attn {
 
 namespace plot {
 struct Panel;
+struct FrameParts;
 }
 
 enum class PictureFormat { png, svg, pdf };
@@ -98,6 +99,8 @@ struct FigureOptions {
   std::string provenance;        ///< text for the file's metadata, after the program's name
   std::size_t threads = 0;       ///< 0 = as many as the machine has; never changes a picture
   plot::Panel* panel = nullptr;  ///< place on a sheet, set by what draws it; null = a file
+  /// What all frames of the animation show that the figure is a frame of; null = it is none.
+  const plot::FrameParts* frames = nullptr;
 };
 
 /// Colours that stand for numbers, and their bar.

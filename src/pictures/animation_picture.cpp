@@ -7,9 +7,11 @@
 #include "attn/error.hpp"
 
 #include "pictures/drawing.hpp"
+#include "plot/axes/keys.hpp"
 #include "plot/canvas/picture_files.hpp"
 #include "support/parallel_for.hpp"
 #include "support/translated.hpp"
+#include "support/utf8.hpp"
 #include "tensor/operations.hpp"
 
 namespace attn {
@@ -65,11 +67,37 @@ std::vector<Picture> layers(const Drawing& drawing) {
     maps.push_back(heatmap_of(SelectedMap(layer.map, drawing.choice)));
     most = std::max(most, largest(maps.back().weights));
   }
-  const PlotOptions options =
-      options_of_frames(drawing, map_size, most, maps[0].weights.shape()[1]);
+  PlotOptions options = options_of_frames(drawing, map_size, most, maps[0].weights.shape()[1]);
+  std::vector<plot::Matrix> shown;
+  for (const Heatmap& map : maps) {
+    shown.emplace_back(map, "weights");
+    shown.back().leave_out(options.heatmap().cells);
+  }
+  const plot::FrameParts parts = plot::frame_parts(shown, !maps[0].any_numbers, options.colors,
+                                                   options.figure, options.heatmap().cells);
+  options.figure.frames = &parts;
   return drawn(maps.size(), drawing, [&](std::size_t i) {
     return draw_heatmap(maps[i], options.heatmap(), drawing.format);
   });
+}
+
+// What the strips of all rows of a map show.
+plot::FrameParts parts_of(const SelectedMap& selected, const Heatmap& all,
+                          const PlotOptions& options) {
+  Heatmap cells;
+  cells.weights = all.weights;
+  cells.allowed = all.allowed;
+  const plot::Matrix matrix(cells, "weights");
+  plot::FrameParts parts =
+      plot::frame_parts({&matrix, 1}, !all.any_numbers, options.colors, options.figure);
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    std::string title = token_strip(selected, row_of(all, i)).title;
+    if (display_width(title) <= longest) continue;
+    longest = display_width(title);
+    parts.longest_title = std::move(title);
+  }
+  return parts;
 }
 
 // The text with the weights of each query in turn.
@@ -84,7 +112,9 @@ std::vector<Picture> queries(const Drawing& drawing) {
   check_count(count);
   const PlotOptions options =
       options_of_frames(drawing, text_size, largest(all.weights), all.weights.shape()[1]);
+  const plot::FrameParts parts = parts_of(selected, all, options);
   StripOptions strip = options.strip();
+  strip.figure.frames = &parts;
   strip.fills = drawing.options.figure.figsize && drawing.options.figure.figsize->second > 0;
   return drawn(count, drawing, [&](std::size_t i) {
     return draw_strip(token_strip(selected, row_of(all, i)), strip, drawing.format);

@@ -380,13 +380,15 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
   Matrix matrix = options.figure.keys_upwards ? Matrix(heatmap, "weights") : whole;
   matrix.leave_out(options.cells);
   ColourScale scale =
-      colour_scale({&whole, 1}, !heatmap.any_numbers, options.colors, options.figure);
+      scale_of_figure({&whole, 1}, !heatmap.any_numbers, options.colors, options.figure);
   scale.percent = options.figure.style == PlotStyle::standard && are_percent(options.annotation);
   const MapTicks ticks = map_ticks(heatmap, matrix.rows(), matrix.columns(), options.figure);
   Figure figure(options.figure, format, default_size(matrix, ticks, options.figure));
   CellColours colours(scale, options.colors, options.figure, beside(figure.paper(), scale.map),
                       cells_in_file(1, matrix.rows(), matrix.columns()));
-  const std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours, options.cells);
+  const FrameParts* const frames = options.figure.frames;
+  const std::vector<LegendEntry> key =
+      frames != nullptr ? frames->key : colour_key({&matrix, 1}, colours, options.cells);
   const CellValueOptions value_options = values_of(heatmap, matrix, options);
   const std::optional<MarginalSums> sums = sums_beside(whole, options, scale.whole_rows);
   ChartTexts texts = map_texts(options.figure, heatmap.title, default_title, figure);

@@ -36,7 +36,7 @@ constexpr double query_frame = 2;                        // points
 constexpr double bar_room = 0.16;                        // of the width
 constexpr double hatch_width = 0.5, hatch_distance = 5;  // points; of hidden tokens
 constexpr double most_height = 0.55;                     // of a figure that tokens fill
-constexpr double most_growth = 3, growth_step = 1.1;     // of these tokens
+constexpr double most_of_title = 1.5, growth_step = 1.1;  // of a title's letters; of these tokens
 constexpr std::size_t most_tokens = 2000;
 constexpr std::array order = {Part::title, Part::bar};
 
@@ -162,13 +162,20 @@ struct Tokens {
   }
 };
 
-// How much larger than usual tokens can be in lines of this width.
+// How much larger than usual tokens can be in lines of this width, without those of one line taking
+// a second.
 double growth_of(const std::vector<std::string>& tokens, const Headings& headings, double width,
                  Figure& figure) {
+  constexpr double most_growth = most_of_title * title_size / token_size;
+  const auto one_line = [](const Tokens& all) {
+    return all.boxes.back().top == all.boxes.front().top;
+  };
+  const bool fits_line = one_line(Tokens(tokens, headings, width, 1, figure));
   double growth = 1;
   for (double tried = growth_step; tried <= most_growth; tried *= growth_step) {  // NOLINT: a size
     const Tokens larger(tokens, headings, width, tried, figure);
     if (!larger.whole || larger.bounds().height() > most_height * figure.height()) break;
+    if (fits_line && !one_line(larger)) break;
     growth = tried;
   }
   return growth;
@@ -242,11 +249,13 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
   using namespace plot::strip;
   const Matrix matrix(checked_weights(strip), "weights");
   const ColourScale scale =
-      colour_scale({&matrix, 1}, !strip.weights.any_numbers, options.colors, options.figure);
+      scale_of_figure({&matrix, 1}, !strip.weights.any_numbers, options.colors, options.figure);
   Figure figure(options.figure, format, default_size);
   const CellColours colours(scale, options.colors, options.figure,
                             beside(figure.paper(), scale.map));
-  std::vector<LegendEntry> key = colour_key({&matrix, 1}, colours);
+  const FrameParts* const frames = options.figure.frames;
+  std::vector<LegendEntry> key =
+      frames != nullptr ? frames->key : colour_key({&matrix, 1}, colours);
   for (LegendEntry& entry : key) {
     if (strip.missing_name.empty() || entry.colour != colours.paper.missing) continue;
     entry.name = strip.missing_name;
@@ -271,10 +280,12 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
   std::optional<Tokens> text;
   std::optional<ColourBar> bar;
   std::optional<Legend> legend;
-  std::vector<PlacedText> title_lines;
+  std::vector<PlacedText> title_lines, longest_title;
   const auto bounds = [&] {
     Box all = text->bounds();
-    if (!title_lines.empty()) all = united(all, bounds_of(title_lines));
+    for (const auto* lines : {&title_lines, &longest_title}) {
+      if (!lines->empty()) all = united(all, bounds_of(*lines));
+    }
     if (bar) all = united(all, bar->bounds());
     return legend ? united(all, legend->bounds()) : all;
   };
@@ -285,6 +296,7 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
     bar.reset();
     legend.reset();
     title_lines.clear();
+    longest_title.clear();
     text.emplace(tokens, headings, figure.width() * (with_bar ? 1 - bar_room : 1), growth, figure);
     const Box words = text->bounds();
     if (with_bar) bar.emplace(bar_beside(words, label, scale, figure));
@@ -295,9 +307,14 @@ Picture draw_strip(const TokenStrip& strip, const StripOptions& options, Picture
     }
     if (!title.empty() && shown(Part::title)) {
       const Box around = bounds();
-      title_lines = placed_lines(figure.title(title, title_size, figure.width()), title_size,
-                                 {around.middle(), around.top - figure.pixels(title_pad)},
-                                 {Horizontal::centre, Vertical::bottom}, figure.typesetter());
+      const auto above = [&](const std::string& of) {
+        return placed_lines(figure.title(of, title_size, figure.width()), title_size,
+                            {around.middle(), around.top - figure.pixels(title_pad)},
+                            {Horizontal::centre, Vertical::bottom}, figure.typesetter());
+      };
+      title_lines = above(title);
+      if (frames != nullptr && !frames->longest_title.empty())
+        longest_title = above(title_of(options.figure, frames->longest_title, default_title));
     }
     const Box whole = bounds();
     constexpr double beyond = 1.005;

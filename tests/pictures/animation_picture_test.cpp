@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -106,12 +107,92 @@ TEST_CASE(
   CHECK(usual > 0);
   request.options.figure.figsize = {12, 6};
   const std::vector<Picture> frames = draw_frames(request);
-  CHECK(width_of_token(frames[0]) > 2 * usual);
+  CHECK(width_of_token(frames[0]) > 1.5 * usual);
   CHECK(width_of_token(frames[2]) == width_of_token(frames[0]));
   request.kind = PlotKind::strip;
-  CHECK(width_of_token(draw(request)) < 2 * usual);
+  CHECK(width_of_token(draw(request)) < 1.5 * usual);
   request.options.figure.exact_size = true;
   CHECK(width_of_token(draw(request)) == width_of_token(frames[0]));
+}
+
+TEST_CASE("nothing of an animation moves though masks hide other keys from each query") {
+  const TemporaryFolder folder;
+  const std::vector<Picture> frames = draw_frames(animation_of(folder, R"({"tensors":{
+    "weights":[[1,0,0],[0.5,0.5,0],[0.2,0.3,0.5]],
+    "allowed":[[true,false,false],[true,true,false],[true,true,true]]},
+    "labels":{"query":["the","cat","sat"],"key":["the","cat","sat"]}})"));
+  REQUIRE(frames.size() == 3);
+  const auto in_all = [&](const PictureText& text, const Picture& frame) {
+    return std::ranges::any_of(frame.texts, [&](const PictureText& other) {
+      return other.text == text.text && other.x == doctest::Approx(text.x) &&
+             other.y == doctest::Approx(text.y);
+    });
+  };
+  const auto place_of = [](const Picture& frame, const std::string& part) {
+    for (const PictureText& text : frame.texts) {
+      if (text.text.find(part) != std::string::npos) return std::pair(text.x, text.y);
+    }
+    return std::pair(0.0, 0.0);
+  };
+  CHECK(has(frames[0], "hidden"));
+  for (const Picture& frame : frames) {
+    REQUIRE(frame.frames.size() == frames[0].frames.size());
+    CHECK(frame.frames[0].left == doctest::Approx(frames[0].frames[0].left));
+    CHECK(frame.frames[0].top == doctest::Approx(frames[0].frames[0].top));
+    CHECK(place_of(frame, "Looks At").second ==
+          doctest::Approx(place_of(frames[0], "Looks At").second));
+    for (const PictureText& text : frames[0].texts) {
+      if (text.text.find("Looks At") != std::string::npos) continue;
+      CHECK_MESSAGE(in_all(text, frame), text.text);
+    }
+  }
+  // The marks of even weights have one form, in one column.
+  REQUIRE(has(frames[1], "1/2 uniform"));
+  REQUIRE(has(frames[2], "1/3 uniform"));
+  CHECK(place_of(frames[1], "uniform").first ==
+        doctest::Approx(place_of(frames[2], "uniform").first));
+}
+
+TEST_CASE("layers of an animation have the key of all layers, so that their maps are of one size") {
+  const TemporaryFolder folder;
+  const std::vector<Picture> layers = draw_frames(animation_of(folder, R"({"tensors":{
+    "layers.0.self.weights":[[[["nan",0.5],[0.25,0.75]]]],
+    "layers.1.self.weights":[[[[1,0],[0,1]]]]}})"));
+  REQUIRE(layers.size() == 2);
+  CHECK(has(layers[1], "NaN"));
+  REQUIRE(layers[1].frames.size() == layers[0].frames.size());
+  for (std::size_t i = 0; i < layers[0].frames.size(); ++i) {
+    CHECK(layers[1].frames[i].left == doctest::Approx(layers[0].frames[i].left));
+    CHECK(layers[1].frames[i].bottom == doctest::Approx(layers[0].frames[i].bottom));
+  }
+}
+
+TEST_CASE("tokens that fill a size stay in one line, in letters of 1.5 times the title's at most") {
+  const TemporaryFolder folder;
+  const auto words_and_title = [&](int count) {
+    std::string weights, labels;
+    for (int i = 0; i < count; ++i) {
+      weights += i == 0 ? "0.1" : ",0.1";
+      labels += i == 0 ? R"("Hall")" : R"(,"Hall")";
+    }
+    PlotRequest request = animation_of(folder, (R"({"tensors":{"weights":[[)" + weights +
+                                                R"(]]},"labels":{"key":[)" + labels + "]}}")
+                                                   .c_str());
+    request.options.figure.figsize = {10, 5.6};
+    request.options.figure.title = "Hall";
+    std::vector<PictureText> found;
+    for (const PictureText& text : draw_frames(request)[0].texts) {
+      if (text.text == "Hall") found.push_back(text);
+    }
+    return found;
+  };
+  const std::vector<PictureText> many = words_and_title(12), few = words_and_title(4);
+  REQUIRE(many.size() == 13);
+  for (std::size_t i = 0; i < 12; ++i) CHECK(many[i].y == doctest::Approx(many[0].y));
+  REQUIRE(few.size() == 5);
+  const auto height = [](const PictureText& text) { return text.bottom - text.top; };
+  CHECK(height(few[0]) > height(few[4]));
+  CHECK(height(few[0]) <= 1.55 * height(few[4]));
 }
 
 TEST_CASE("an animation of infinite weights has the range of the finite ones, as heatmaps have") {

@@ -21,6 +21,7 @@ constexpr double stroke_width = 0.9, stroke_distance = 5;  // points
 constexpr double thin_width = 0.5, thin_distance = 5;      // points
 constexpr double border_width = 0.5;                       // points
 constexpr double longest_name = 0.4;                       // of the figure's width
+constexpr double apart_from_name = 3;                      // points; of an even weight
 
 // Points in pixels, in proportion to the letters.
 double scaled(double points, const Figure& figure) {
@@ -254,6 +255,7 @@ ColourBar::ColourBar(const Box& box, const std::string& label, const ColourScale
   for (Tick& tick : axes.y.ticks) tick.label += percent ? "%" : "";
   if (figure.standard() && scale.keys_of_rows > 1) add_even_weight(figure);
   decorations = decorate(axes, figure.typesetter());
+  if (scale.keys_of_frames > 0) keep_column(figure);
   if (even_) name_even_weight(figure);
 }
 
@@ -268,7 +270,7 @@ void ColourBar::add_even_weight(const Figure& figure) {
   even_ = place;
   const double line =
       figure.pixels(axes.y.tick_label_size * figure.font_scale()) / axes.box.height();
-  even_named_ = std::min(place, 1 - place) >= apart * line;
+  even_named_ = scale_->keys_of_frames == 0 && std::min(place, 1 - place) >= apart * line;
   if (!even_named_) return;
   // The name below the number needs some room, too, or that above it.
   constexpr double apart_with_name = 2.2;  // lines
@@ -281,24 +283,52 @@ void ColourBar::add_even_weight(const Figure& figure) {
   axes.y.ticks.push_back({place, "1/" + std::to_string(keys)});
 }
 
+// The name of an even weight, with its number where that has no tick, in small letters.
+const Text& ColourBar::even_name(std::size_t keys, Figure& figure) const {
+  constexpr double usual_size = 7, least_size = 5;  // points
+  const double size =
+      std::clamp(least_size / figure.font_scale(), usual_size, axes.y.tick_label_size);
+  std::string name = translated("uniform");
+  if (!even_named_) name = "1/" + std::to_string(keys) + " " + name;
+  return figure.typesetter().text(name, size);
+}
+
+// Where a name is right of all ticks.
+double ColourBar::right_of_ticks(const Figure& figure) const {
+  double right = axes.box.right;
+  for (const PlacedText& tick : decorations.texts) {
+    if (tick.degrees == 0) right = std::max(right, tick.bounds.right);
+  }
+  return right + figure.pixels(apart_from_name) * figure.font_scale();
+}
+
+// Keeps the room of the longest name of a line free between the ticks and the label.
+void ColourBar::keep_column(Figure& figure) {
+  const double left = right_of_ticks(figure);
+  const double width = even_name(scale_->keys_of_frames, figure).width;
+  const Box column = {left, axes.box.top, left + width, axes.box.bottom};
+  Box with_room = column;
+  with_room.right += figure.pixels(apart_from_name) * figure.font_scale();
+  move_label_from(with_room);
+  decorations.grow(column);
+}
+
 // Small letters that name the line, where they have room: below its number or above it, and with
 // the number where that has no tick.
 void ColourBar::name_even_weight(Figure& figure) {
-  // Points; away from the bar, between texts, and from the label.
-  constexpr double usual_size = 7, least_size = 5, away = 3.5, gap = 2, apart = 3;
-  const double size =
-      std::clamp(least_size / figure.font_scale(), usual_size, axes.y.tick_label_size);
-  Typesetter& typesetter = figure.typesetter();
-  std::string name = translated("uniform");
-  if (!even_named_) name = "1/" + std::to_string(scale_->keys_of_rows) + " " + name;
-  const Text& text = typesetter.text(name, size);
+  constexpr double away = 3.5, gap = 2;  // points; from the bar, and between texts
+  const Text& text = even_name(scale_->keys_of_rows, figure);
   const double x = axes.box.right + figure.pixels(away) * (1 + figure.font_scale());
   const double y = axes.box.bottom - *even_ * axes.box.height();
+  if (scale_->keys_of_frames > 0) {
+    decorations.add(place(text, {right_of_ticks(figure), y}, {Horizontal::left, Vertical::centre}));
+    return;
+  }
   const double line = figure.pixels(axes.y.tick_label_size * figure.font_scale());
   const double near = line / 2 + figure.pixels(gap);
   // With the room that a text beside it leaves it, which is wide where letters are large.
   const auto with_room = [&](Box box) {
-    box.right += figure.pixels(apart) * figure.font_scale();
+    box.right += figure.pixels(apart_from_name) * figure.font_scale();
     return box;
   };
   const auto free = [&](const Box& box, bool beside_label) {
@@ -331,7 +361,8 @@ void ColourBar::name_even_weight(Figure& figure) {
   double right = x;
   for (const PlacedText& tick : decorations.texts) {
     if (tick.degrees == 0 && std::abs(tick.bounds.centre() - y) < line)
-      right = std::max(right, tick.bounds.right + figure.pixels(apart) * figure.font_scale());
+      right =
+          std::max(right, tick.bounds.right + figure.pixels(apart_from_name) * figure.font_scale());
   }
   for (const double left : {x, right}) {
     if (add_where_free(left, 0, false)) return;
@@ -440,6 +471,29 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   add(special.not_positive && colours.norm.kind == ColorNorm::Kind::log, translated("0 or less"),
       0);
   return entries;
+}
+
+FrameParts frame_parts(std::span<const Matrix> maps, bool weights, const ColorOptions& colors,
+                       const FigureOptions& options, const CellChoice& cells) {
+  FrameParts parts{colour_scale(maps, weights, colors, options), {}};
+  if (parts.scale.whole_rows && parts.scale.keys_of_rows == 0) {
+    for (const Matrix& map : maps)
+      parts.scale.keys_of_frames = std::max(parts.scale.keys_of_frames, map.columns());
+  }
+  parts.key = colour_key(
+      maps, CellColours(parts.scale, colors, options, beside(paper_of(options), parts.scale.map)),
+      cells);
+  return parts;
+}
+
+ColourScale scale_of_figure(std::span<const Matrix> maps, bool weights, const ColorOptions& colors,
+                            const FigureOptions& options) {
+  ColourScale own = colour_scale(maps, weights, colors, options);
+  if (options.frames == nullptr) return own;
+  const std::size_t keys = own.keys_of_rows;
+  own = options.frames->scale;
+  own.keys_of_rows = own.whole_rows ? keys : 0;
+  return own;
 }
 
 std::vector<LegendEntry> as_drawn(std::vector<LegendEntry> key, const Box& box,

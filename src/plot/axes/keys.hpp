@@ -73,6 +73,9 @@ struct ColourBar {
  private:
   void add_even_weight(const Figure& figure);
   void name_even_weight(Figure& figure);
+  const Text& even_name(std::size_t keys, Figure& figure) const;
+  void keep_column(Figure& figure);
+  double right_of_ticks(const Figure& figure) const;
   void move_label_from(const Box& text);
 
   const ColourScale* scale_;
@@ -103,6 +106,23 @@ bool are_percent(const AnnotationOptions& options);
 /// None in the matplotlib style.
 std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours,
                                     const CellChoice& cells = {});
+
+/// What the frames of an animation show together. Each leaves room for all of it, so that nothing
+/// moves from one to the next.
+struct FrameParts {
+  ColourScale scale;
+  std::vector<LegendEntry> key;
+  std::string longest_title = {};  ///< of strips
+};
+
+/// Those of the maps of all frames, which may be the rows of one matrix.
+FrameParts frame_parts(std::span<const Matrix> maps, bool weights, const ColorOptions& colors,
+                       const FigureOptions& options, const CellChoice& cells = {});
+
+/// The scale of a figure of these maps; a frame of an animation has that of all frames with the
+/// mark of its own even weight.
+ColourScale scale_of_figure(std::span<const Matrix> maps, bool weights, const ColorOptions& colors,
+                            const FigureOptions& options);
 
 /// The key of cells in this box: without hatches where the cells are too small for them.
 std::vector<LegendEntry> as_drawn(std::vector<LegendEntry> key, const Box& box,

@@ -116,6 +116,9 @@ struct ColourScale {
   /// 0.
   std::size_t keys_of_rows = 0;
   bool whole_rows = false;  ///< whether every row sums to 1
+  /// The most keys of any frame of an animation, where their numbers differ, so that the mark of
+  /// the even weight moves in a column of its own; otherwise 0.
+  std::size_t keys_of_frames = 0;
   double least_end = 0;     ///< value that a range from zero reaches at least
   bool percent = false;     ///< whether the bar's numbers are hundredths, as those of cells
 };

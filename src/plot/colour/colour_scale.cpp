@@ -238,6 +238,7 @@ ColourScale colour_scale(std::span<const Matrix> matrices, bool weights,
           given && standard && values && values->high > range.high,
           rows.all ? rows.keys : 0,
           rows.all,
+          0,
           least_end_of(rows)};
 }
 
