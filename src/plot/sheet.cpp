@@ -230,7 +230,7 @@ class SheetFigure {
   // One size of letters: the smallest that a panel asks for, but no smaller than can be read. Then
   // panels that fill the room which they get are as high as the highest of their row.
   void set_heights() {
-    each_panel();
+    each_panel([](Panel& panel) { panel.widest_map = 0; });
     scale_ = rows_[0][0].font_scale;
     for (const std::vector<Panel>& row : rows_) {
       for (const Panel& panel : row)
@@ -270,6 +270,27 @@ class SheetFigure {
       }
     }
     if (any) each_panel();
+    if (sheet_.equal_maps) equal_maps();
+  }
+
+  // Gives maps of as many cells, in panels as wide, the size of the smallest of them, whatever keys
+  // and numbers the others have beside them.
+  void equal_maps() {
+    const std::vector<std::vector<Panel>> measured = rows_;
+    each_panel([&](Panel& panel) {
+      if (!panel.map) return;
+      const Panel::Map own = *panel.map;
+      panel.widest_map = own.width;
+      for (const std::vector<Panel>& row : measured) {
+        for (const Panel& other : row) {
+          constexpr double same = 1e-6;  // inches
+          const bool alike = other.map && other.map->rows == own.rows &&
+                             other.map->columns == own.columns &&
+                             std::abs(other.size.first - panel.size.first) < same;
+          if (alike) panel.widest_map = std::min(panel.widest_map, other.map->width);
+        }
+      }
+    });
   }
 
   // Inches.

@@ -83,6 +83,29 @@ TEST_CASE("letters of all panels have one size, the smallest that one of them ne
   CHECK(height("left") > 0);
 }
 
+TEST_CASE("maps of as many cells in panels as wide are of one size, whatever their bars need") {
+  const auto drawn = [](bool equal, double share) {
+    attn::plot::Sheet sheet;
+    sheet.equal_maps = equal;
+    sheet.rows = {{map_panel("a", "short", {0, 1, 2, 3}, share),
+                   map_panel("b", "long", {0, 1000.25, 2000.5, 30000})}};
+    return draw_sheet(sheet, wide(6), attn::PictureFormat::svg).frames;
+  };
+  const auto width = [](const attn::PictureFrame& frame) { return frame.right - frame.left; };
+  // Each panel has the frames of its map and of its bar.
+  const auto apart = drawn(false, 1), equal = drawn(true, 1);
+  REQUIRE(apart.size() == 4);
+  REQUIRE(equal.size() == 4);
+  CHECK(width(apart[0]) > width(apart[2]) + 1);
+  CHECK(width(equal[0]) == doctest::Approx(width(equal[2])));
+  CHECK(width(equal[2]) == doctest::Approx(width(apart[2])));
+  CHECK(equal[0].top == doctest::Approx(equal[2].top));
+  CHECK(equal[0].bottom == doctest::Approx(equal[2].bottom));
+  const auto shared_out = drawn(true, 3);
+  REQUIRE(shared_out.size() == 4);
+  CHECK(width(shared_out[0]) > 2 * width(shared_out[2]));
+}
+
 TEST_CASE("a figure that is asked for a width alone is exactly as wide, and as high as its map") {
   attn::Heatmap map;
   map.weights = attn::Tensor({2, 8}, std::vector<double>(16, 0.125));

@@ -58,7 +58,8 @@ ChartTexts map_texts(const FigureOptions& options, const std::string& own_title,
 }
 
 Box map_box(const Box& place, std::size_t rows, std::size_t columns, const Figure& figure) {
-  return figure.standard() ? with_square_cells(place, rows, columns) : place;
+  return figure.map_in_panel(figure.standard() ? with_square_cells(place, rows, columns) : place,
+                             rows, columns);
 }
 
 Axes chart_axes(const Box& box, const ChartTexts& texts, const Shown& shown, Figure& figure) {

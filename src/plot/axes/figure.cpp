@@ -292,6 +292,16 @@ void Figure::note_names(bool shown) {
   if (panel_ != nullptr) panel_->names = shown;
 }
 
+Box Figure::map_in_panel(Box box, std::size_t rows, std::size_t columns) const {
+  if (panel_ == nullptr) return box;
+  if (panel_->widest_map > 0 && box.width() > panel_->widest_map) {
+    const double height = box.height() * panel_->widest_map / box.width(), middle = box.centre();
+    box = {box.right - panel_->widest_map, middle - height / 2, box.right, middle + height / 2};
+  }
+  panel_->map = {rows, columns, box.width()};
+  return box;
+}
+
 std::string Figure::label(const std::string& text, double points, double length) {
   if (!standard()) return bounded(text, points);
   // Words of usual length stay whole, though they are longer than a short axis.

@@ -38,12 +38,19 @@ struct Panel {
   double font_scale = 1;           ///< of its letters
   Canvas* canvas = nullptr;        ///< the sheet; null = the figure is only measured
   Point corner;                    ///< its upper left corner on the sheet, pixels
+  double widest_map = 0;           ///< pixels that its map may take; 0 = what the room allows
 
   // What the figure took.
   double width = 0, height = 0;  ///< pixels, without a margin
   double fitted_scale = 1;       ///< of its letters
   std::size_t left_out = 0;      ///< parts that its map left no room for
   std::optional<bool> names;     ///< whether tokens along its axes have their names; of others none
+  /// Its map, if it has one, by which panels are told whose maps are of one size.
+  struct Map {
+    std::size_t rows = 0, columns = 0;
+    double width = 0;  ///< pixels
+  };
+  std::optional<Map> map;
   bool follows_content = false;  ///< whether only its width matters: more height stays empty
   std::optional<Interval> colours;  ///< of its bars
   bool signed_alone = false;        ///< whether its colours have two signs, and others one
@@ -100,6 +107,8 @@ class Figure {
   void describe(const std::string& title, const std::string& description);
   /// Notes the range of a colour bar, for panels that share one.
   void note_colours(Interval range);
+  /// The box of a map of so many cells, no wider than its panel asks for.
+  Box map_in_panel(Box box, std::size_t rows, std::size_t columns) const;
   /// Notes whether tokens along an axis have their names, for panels beside others.
   void note_names(bool shown);
   /// Points; the most that lines of frames and ticks have.
