@@ -83,6 +83,8 @@ struct FigureOptions {
   bool exact_size = false;
   bool short_names = false;  ///< "Key" and "Query" for the axes of maps
   double font_scale = 1;     ///< factor of all sizes of letters, 0.1 to 20
+  /// Points of tick labels, 1 to 200, in the place of the factor; other letters in proportion.
+  std::optional<double> font_size;
   /// Family of the letters, or several with commas between them, of which the first that is
   /// installed is taken, and DejaVu Sans where none is; absent: DejaVu Sans.
   std::optional<std::string> font;

@@ -36,18 +36,19 @@ void describe(const PlotOptions& plot, Description& description) {
   const auto& [figure, colors, annotation, marginals, titles, columns, top, threshold, smooth,
                log_axes, best] = plot;
   const auto& [style, title, xlabel, ylabel, figsize, dpi, exact_size, short_names, font_scale,
-               font, frame_width, sentence_case, background, letters, ticks, show_spaces,
-               keys_upwards, brackets, caption, provenance, threads, panel] = figure;
+               font_size, font, frame_width, sentence_case, background, letters, ticks, show_spaces,
+               keys_upwards, brackets, caption, provenance, threads, panel, frames] = figure;
   const auto& [cmap, range, norm, pixels, bar, bar_label] = colors;
   const auto& [annotate, color, format] = annotation;
   static_cast<void>(provenance);
   static_cast<void>(threads);
   static_cast<void>(panel);
+  static_cast<void>(frames);
   description.add("PlotOptions", style, title, xlabel, ylabel, bar_label, titles, columns, cmap,
                   figsize, dpi, annotate, color, format, bar, marginals, background, letters, ticks,
                   show_spaces, range.scope, range.low, range.high, norm.kind, norm.gamma, pixels,
                   font_scale, top, threshold, smooth, exact_size, short_names, font, log_axes,
-                  keys_upwards, brackets, caption, frame_width, sentence_case, best);
+                  keys_upwards, brackets, caption, frame_width, sentence_case, best, font_size);
 }
 
 void describe(const RunOptions& run, Description& description) {

@@ -66,6 +66,7 @@ constexpr auto presets = std::to_array<Preset>(
 // The factor of letters that is asked for, and that of the preset, which it multiplies.
 struct LetterFactors {
   double asked = 1, of_preset = 1;
+  std::string flag = {};  // that asked for a factor or a size
 
   double both() const { return asked * of_preset; }
 };
@@ -250,13 +251,36 @@ void add_annotation(Flags& flags, AnnotationOptions& annotation) {
              translated("How values are written: .3f, .2g, .1e or .1%"));
 }
 
-void add_font_scale(Flags& flags, const std::shared_ptr<LetterFactors>& by, double& scale) {
+// Notes what asks for the size of letters, which two flags must not do.
+void note_letters(LetterFactors& by, const std::string& flag) {
+  if (by.flag.empty() || by.flag == flag) {
+    by.flag = flag;
+    return;
+  }
+  throw Error(ErrorKind::usage,
+              translated("{1} and {2} both set the size of the letters", by.flag, flag), flag,
+              translated("leave one of them out"));
+}
+
+void add_letter_sizes(Flags& flags, const std::shared_ptr<LetterFactors>& by,
+                      FigureOptions& figure) {
   flags.add("--font-scale", "X", translated("Scale of all font sizes, of a preset's too"),
-            [&scale, by](const std::string& text) {
+            [&figure, by](const std::string& text) {
               by->asked = number_between("--font-scale", text, 0.1, 20,
-                                         translated("a number from 0.1 to 20, such as 1.5"));
-              scale = by->both();
+                                         translated("a number from 0.1 to 20, such as 1.5; "
+                                                    "--font-size 8 is a size in points"));
+              note_letters(*by, "--font-scale");
+              figure.font_scale = by->both();
             });
+  flags.add(
+      "--font-size", "POINTS",
+      translated("Size of tick labels in points, other letters in proportion"),
+      [&figure, by](const std::string& text) {
+        const std::string number = text.ends_with("pt") ? text.substr(0, text.size() - 2) : text;
+        figure.font_size = number_between("--font-size", number, 1, 200,
+                                          translated("a size from 1 to 200 points, such as 8"));
+        note_letters(*by, "--font-size");
+      });
 }
 
 }  // namespace
@@ -343,7 +367,7 @@ void add_picture(Flags& flags, const PictureTargets& picture) {
   flags.toggle("--show-spaces", options.figure.show_spaces,
                translated("Show spaces in labels as ␣"));
   add_colour_scale(flags, options.colors);
-  add_font_scale(flags, letters_by, options.figure.font_scale);
+  add_letter_sizes(flags, letters_by, options.figure);
   name_kinds(flags);
 }
 

@@ -206,6 +206,7 @@ constexpr auto option_rows = std::to_array<Row>({
     {{"FigureOptions::dpi"}, figure_differs<&FigureOptions::dpi>, every},
     {{"FigureOptions::font"}, figure_differs<&FigureOptions::font>, every},
     {{"FigureOptions::font_scale"}, figure_differs<&FigureOptions::font_scale>, every},
+    {{"FigureOptions::font_size"}, figure_differs<&FigureOptions::font_size>, every},
     {{"FigureOptions::background"}, figure_differs<&FigureOptions::background>, every},
     {{"FigureOptions::letters"}, figure_differs<&FigureOptions::letters>, every},
 });

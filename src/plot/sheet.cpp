@@ -167,6 +167,10 @@ class SheetFigure {
           translated("the panels do not fit into the height of the figure: put fewer rows into it, "
                      "or ask for a higher one"));
     }
+    if (outer_ == nullptr) {
+      if (auto warning = limited_letters(options_.font_size, scale_))
+        picture.warnings.push_back(*warning);
+    }
     const bool any_names = std::ranges::any_of(rows_, [](const std::vector<Panel>& row) {
       return std::ranges::any_of(row, [](const Panel& panel) { return panel.names == true; });
     });

@@ -90,6 +90,7 @@ TEST_CASE("every option that changes a result changes their description") {
       [](RunOptions& o) { o.plot.colors.norm.gamma = 2; },
       [](RunOptions& o) { o.plot.colors.pixels = PixelShows::mean; },
       [](RunOptions& o) { o.plot.figure.font_scale = 2; },
+      [](RunOptions& o) { o.plot.figure.font_size = 8; },
       [](RunOptions& o) { o.plot.top = 2; },
       [](RunOptions& o) { o.plot.threshold = 0.1; },
   };

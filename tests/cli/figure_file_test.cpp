@@ -190,6 +190,27 @@ TEST_CASE("--font-scale scales the letters of a preset, in whatever order they a
   CHECK(size({"--font-scale", "1.3", "--preset", "slide"}) == larger);
 }
 
+TEST_CASE("--font-size is the size of tick labels in points, whatever the preset and the width") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  folder.write("f.json", R"({"preset": "page", "font-size": 6.5,
+    "rows": [[{"plot": "heatmap", "file": "w.json"}, {"plot": "heatmap", "file": "w.json"}]]})");
+  const auto sizes = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"plot", "heatmap", "w.json", "--out", "w.svg"};
+    words.insert(words.end(), more.begin(), more.end());
+    CHECK(attn_cli(words, folder.path()).errors == "");
+    return all_of(read_text(folder / "w.svg"), "font-size=\"([0-9.]+)\"[^>]*>[abc]</text>");
+  };
+  const std::set<std::string> seven{"7"};
+  CHECK(sizes({"--font-size", "7", "--preset", "slide"}) == seven);
+  CHECK(sizes({"--preset", "nature", "--font-size", "7pt"}) == seven);
+  CHECK(sizes({"--figsize", "9cm", "--font-size", "7"}) == seven);
+  CHECK(attn_cli({"plot", "figure", "f.json", "--out", "f.svg"}, folder.path()).errors == "");
+  // The letters a and b of the panels are bold.
+  CHECK(all_of(read_text(folder / "f.svg"), "font-size=\"([0-9.]+)\"[^>]*>[abc]</text>", "bold") ==
+        std::set<std::string>{"6.5"});
+}
+
 TEST_CASE("differences keep their colours, white at zero, beside weights on one scale") {
   const TemporaryFolder folder;
   folder.write("w.json", weights);

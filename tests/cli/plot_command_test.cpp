@@ -146,7 +146,17 @@ TEST_CASE("scales of colours and sizes of letters that are none are exit 2") {
   CHECK(errors("--font-scale", "0") ==
         "attn-cli: invalid value \"0\" for --font-scale\n"
         "  where: --font-scale\n"
-        "  help:  give a number from 0.1 to 20, such as 1.5\n");
+        "  help:  give a number from 0.1 to 20, such as 1.5; --font-size 8 is a size in points\n");
+  CHECK(errors("--font-size", "big") ==
+        "attn-cli: invalid value \"big\" for --font-size\n"
+        "  where: --font-size\n"
+        "  help:  give a size from 1 to 200 points, such as 8\n");
+  CHECK(refused_with(
+            2, {"plot", "heatmap", "-", "--out", "w.png", "--font-scale", "2", "--font-size", "8"},
+            ".", weights) ==
+        "attn-cli: --font-scale and --font-size both set the size of the letters\n"
+        "  where: --font-size\n"
+        "  help:  leave one of them out\n");
 }
 
 TEST_CASE("pictures say what made them, and equal ones are equal files across processes") {

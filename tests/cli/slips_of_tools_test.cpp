@@ -52,7 +52,7 @@ TEST_CASE("flags of plotting libraries get what a picture has in their place") {
   check_flag("plot", "--no-cbar", "write --colorbar off");
   check_flag("plot", "--no_annot", "write --annotate off");
   check_flag("plot", "--labelsize",
-             "write --font-scale X: 1 is the usual size, 1.5 half as large again");
+             "write --font-size 8, in points, or --font-scale 1.5, half as large again");
   check_flag("plot", "--fontname", "write --font NAME");
   check_flag("plot", "--hspace", "leave it out: margins are trimmed");
   check_flag("plot", "--invert_yaxis",

@@ -432,6 +432,7 @@ const std::vector<Value>& values() {
       {"FigureOptions::dpi", "", [](R& r, const I&) { r.options.figure.dpi = 20; }, {}, true},
       {"FigureOptions::font", "", [](R& r, const I&) { r.options.figure.font = "DejaVu Serif"; }},
       {"FigureOptions::font_scale", "", [](R& r, const I&) { r.options.figure.font_scale = 1.5; }},
+      {"FigureOptions::font_size", "", [](R& r, const I&) { r.options.figure.font_size = 6.5; }},
       {"FigureOptions::background", "",
        [](R& r, const I&) { r.options.figure.background = Background::dark; }},
       {"FigureOptions::letters", "",

@@ -137,6 +137,12 @@ TEST_CASE("letters that cannot be as large as asked, and sizes in millimetres, a
   CHECK(warnings()[0].starts_with("FigureOptions::font_scale 8 is limited to "));
   options.figure.font_scale = 1;
   CHECK(warnings().empty());
+  options.figure.font_size = 60;
+  REQUIRE(warnings().size() == 1);
+  CHECK(warnings()[0].starts_with("FigureOptions::font_size 60 is limited to "));
+  options.figure.font_size = 6;
+  CHECK(warnings().empty());
+  options.figure.font_size.reset();
   options.figure.figsize = {{89, 60}};
   CHECK(warnings() ==
         std::vector<std::string>{"FigureOptions::figsize is in inches: for "

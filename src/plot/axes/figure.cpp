@@ -62,9 +62,21 @@ double checked_font_scale(double scale) {
   if (!(scale >= least_font_scale && scale <= most_font_scale)) {
     throw Error(ErrorKind::usage,
                 translated("a font scale of {1} is not possible", with_digits(scale, 6)), "",
-                translated("give a font scale from 0.1 to 20, such as 1.5"));
+                translated("give a font scale from 0.1 to 20, such as 1.5, or "
+                           "FigureOptions::font_size in points"));
   }
   return scale;
+}
+
+// The scale of letters so many points large.
+double scale_of_letters(double points) {
+  constexpr double least = 1, most = 200;
+  if (!(points >= least && points <= most)) {
+    throw Error(ErrorKind::usage,
+                translated("letters of {1} points are not possible", with_digits(points, 6)), "",
+                translated("give a size from 1 to 200 points, such as 8"));
+  }
+  return points / usual_letters;
 }
 
 // The size of each of several places along an axis and the gap between them.
@@ -194,9 +206,12 @@ Figure::Figure(const FigureOptions& options, PictureFormat format,
   const double scale = checked_font_scale(options.font_scale);
   // Letters that were made small already do not shrink twice.
   const double of_width = asked_size_ ? scale_of_width(size_.first) : 1;
-  typesetter_.set_font_scale(scale < 1 ? std::min(scale, of_width) : scale * of_width);
+  typesetter_.set_font_scale(options.font_size ? scale_of_letters(*options.font_size)
+                             : scale < 1       ? std::min(scale, of_width)
+                                               : scale * of_width);
   given_size_ = options.figsize.value_or(given_size_);
   given_scale_ = scale;
+  given_letters_ = options.font_size;
   first_scale_ = font_scale();
 }
 
@@ -379,7 +394,10 @@ std::vector<std::string> Figure::warnings() const {
   std::vector<std::string> all = typesetter_.warnings();
   // Those of presets shrink where they must, as their pages say.
   constexpr double largest_of_presets = 2.6, much_smaller = 0.75;
-  if (standard() && panel_ == nullptr && given_scale_ > largest_of_presets &&
+  if (panel_ == nullptr) {
+    if (auto warning = limited_letters(given_letters_, font_scale())) all.push_back(*warning);
+  }
+  if (standard() && panel_ == nullptr && !given_letters_ && given_scale_ > largest_of_presets &&
       font_scale() < much_smaller * first_scale_) {
     all.push_back(translated(
         "FigureOptions::font_scale {1} is limited to {2}: larger letters do not fit",
@@ -457,6 +475,13 @@ Picture Figure::picture(const Box& bounds, const std::function<void(Canvas&)>& d
   canvas->draw(draw, threads_);
   return {canvas->finish(words_), warnings(),         canvas->texts(),
           canvas->frames(),       words_.description, words_.caption};
+}
+
+std::optional<std::string> limited_letters(const std::optional<double>& points, double scale) {
+  constexpr double nearly = 0.99;
+  if (!points || usual_letters * scale >= nearly * *points) return std::nullopt;
+  return translated("FigureOptions::font_size {1} is limited to {2}: larger letters do not fit",
+                    with_digits(*points, 3), with_digits(usual_letters * scale, 2));
 }
 
 bool leaves_room(const Figure& figure, const Box& place, const Box& map, const Box& all) {

@@ -156,6 +156,7 @@ class Figure {
   double seen_from_ = 1;  ///< factor of what a figure needs that is seen from afar, as a slide
   std::pair<double, double> given_size_;  ///< FigureOptions::figsize; zeros for none
   double given_scale_ = 1;                ///< FigureOptions::font_scale
+  std::optional<double> given_letters_;   ///< FigureOptions::font_size
   double first_scale_ = 1;                ///< that of the letters before they had to fit
   Panel* panel_ = nullptr;
   double dpi_;
@@ -163,6 +164,10 @@ class Figure {
   Typesetter typesetter_;
   double width_, height_;
 };
+
+/// A warning where letters of a size in points that was asked for were made smaller to fit, to this
+/// scale.
+std::optional<std::string> limited_letters(const std::optional<double>& points, double scale);
 
 /// Whether a figure keeps its size and its map most of the room. `place` is where the map may be,
 /// `all` what everything takes.
