@@ -215,6 +215,10 @@ std::string heads_json(const HeadsOutcome& outcome);
 /// The statistics as comma-separated values: a line for each head and statistic, or, if `wide`, for
 /// each head.
 std::string heads_csv(const HeadsOutcome& outcome, bool wide = false);
+/// The tables that `options` ask for, with an empty line between each two: effects of patched parts
+/// and of paths, and what is predicted without each head. Without any of them, or if `options` name
+/// statistics, heads_csv() stands first.
+std::string asked_csv(const HeadsOutcome& outcome, const HeadsOptions& options);
 
 /// A number of two heads whose rows of weights are compared, and what it says.
 struct HeadComparisonInfo {

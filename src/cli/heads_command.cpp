@@ -65,7 +65,7 @@ int read_one(HeadsOptions options, const GivenHeads& given) {
     warn(warnings_of_tensors(options));
   }
   if (given.common.quiet && options.out && !given.csv) return 0;
-  print(given.csv ? heads_csv(outcome, options.table.wide)
+  print(given.csv ? asked_csv(outcome, options)
                   : terminal_lines(with_flags(heads_text(outcome, options.table))));
   return 0;
 }
@@ -406,8 +406,10 @@ Command heads_command() {
   add_figure_size(flags, options.plot.figure.figsize);
   add_colour_map(flags, options.plot.colors.cmap);
   add_table(flags, options.table);
-  flags.toggle("--csv", given->csv,
-               translated("Print comma-separated values: a line per head and statistic"));
+  flags.toggle(
+      "--csv", given->csv,
+      translated("Print comma-separated values: a line per head and statistic, per patched part "
+                 "or path, or per head that is left out"));
   flags.toggle("--wide", options.table.wide,
                translated("In comma-separated values: a line per head, a column per statistic"));
   flags.need({"--format", "--dpi", "--figsize", "--cmap"}, {"--plots"});

@@ -378,6 +378,21 @@ std::string heads_csv(const HeadsCorpusOptions& options, const HeadsOutcome& mea
   return options.heads.table.wide ? heads_csv(means, true) : statistics_csv(sums, means.statistics);
 }
 
+// As asked_csv() of one text.
+std::string asked_csv(const HeadsCorpusOptions& options, const HeadsOutcome& means,
+                      const CorpusSums& sums) {
+  std::vector<std::string> tables;
+  if (!sums.patches.sweeps.empty()) tables.push_back(patches_csv(sums.patches));
+  if (!sums.patches.paths.empty()) tables.push_back(paths_csv(sums.patches));
+  const bool without = std::ranges::any_of(sums.analyses, [](const NamedMoments& number) {
+    return number.name.starts_with("without.");
+  });
+  if (without) tables.push_back(moments_csv(sums.analyses));
+  if (tables.empty() || !options.heads.statistics.empty())
+    tables.insert(tables.begin(), heads_csv(options, means, sums));
+  return joined_csv(tables);
+}
+
 // The files of a report, in their order; without sums, the names of all that there may be.
 std::vector<ReportFile> report_files(const HeadsCorpusOptions& options, const CorpusSums* sums,
                                      const HeadsOutcome& means,
@@ -448,7 +463,7 @@ void report_corpus(const HeadsCorpusOptions& options, const CorpusSums& sums,
   for (std::filesystem::path& file : folder.write_all(inputs)) {
     outcome.files.push_back(std::move(file));
   }
-  outcome.csv = heads_csv(options, means, sums);
+  outcome.csv = asked_csv(options, means, sums);
   means.counted = translated(
       "Means over {1} texts; heads.csv has standard errors and deviations, most.csv the texts with "
       "the largest values, by_offset.csv weights by relative position.",

@@ -389,11 +389,12 @@ class Reading {
     folder.add("heads.csv", heads_csv(outcome_, options_.table.wide));
     folder.add("heads.json", heads_json(outcome_));
     if (outcome_.patches) {
-      PatchSums effects;
-      effects.add(*outcome_.patches);
-      if (!effects.sweeps.empty()) folder.add("patches.csv", patches_csv(effects));
-      if (!effects.paths.empty()) folder.add("paths.csv", paths_csv(effects));
+      const HeadPatches& patches = *outcome_.patches;
+      if (!patches.sweeps.empty()) folder.add("patches.csv", patches_csv(patches));
+      if (!patches.paths.empty()) folder.add("paths.csv", paths_csv(patches));
     }
+    if (!outcome_.differences.empty())
+      folder.add("differences.csv", differences_csv(outcome_.differences));
     if (outcome_.shares) folder.add("shares.csv", shares_csv(*outcome_.shares));
     if (!tensors_.empty()) folder.add("result.json", tensors_json());
     outcome_.files = folder.write_all(options_.document.files.mapped.get());

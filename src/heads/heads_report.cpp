@@ -24,6 +24,14 @@ std::string quoted(const std::string& text) {
   return text.empty() ? "" : "\"" + printable(text) + "\"";
 }
 
+// A line that says that a table has not all heads.
+std::string listed_of(std::size_t shown, std::size_t all) {
+  return shown == all
+             ? std::string()
+             : "\n" + translated("The first {1} of {2} heads; HeadsTable::top lists more.\n", shown,
+                                 all);
+}
+
 // Heads in the order of layers or, where a statistic is named that is like one of the three
 // columns, by that one. The first of many are those with the largest numbers of induction.
 std::string induction_table(const HeadsOutcome& outcome, const HeadsTable& options) {
@@ -53,28 +61,29 @@ std::string induction_table(const HeadsOutcome& outcome, const HeadsTable& optio
     table.add({name, shown_statistic(numbers[0]), shown_statistic(numbers[1]),
                shown_statistic(numbers[2])});
   }
-  std::string text = table.text();
-  if (shown < all) {
-    text +=
-        "\n" + translated("The first {1} of {2} heads; HeadsTable::top lists more.\n", shown, all);
-  }
-  return text;
+  return table.text() + listed_of(shown, all);
 }
 
-std::string differences_table(const HeadsOutcome& outcome) {
+// Heads in the order of layers; the first of many are those without which most changes.
+std::string differences_table(const HeadsOutcome& outcome, const HeadsTable& options) {
   TextTable table{{{translated("head")},
                    {translated("likeliest")},
                    {translated("probability"), true},
                    {translated("without the head"), true},
                    {translated("likeliest without the head")},
                    {translated("divergence"), true}}};
-  for (const HeadDifference& difference : outcome.differences) {
+  std::vector<HeadDifference> rows = outcome.differences;
+  const std::size_t all = rows.size(), shown = std::min(all, options.top.value_or(all));
+  if (shown < all && !options.by_layer)
+    std::ranges::stable_sort(rows, std::ranges::greater(), &HeadDifference::divergence);
+  rows.resize(shown);
+  for (const HeadDifference& difference : rows) {
     table.add({difference.layer + "." + std::to_string(difference.head),
                quoted(difference.likeliest), shown_statistic(difference.probability),
                shown_statistic(difference.probability_without),
                quoted(difference.likeliest_without), with_decimals(difference.divergence, 6)});
   }
-  return table.text();
+  return table.text() + listed_of(shown, all);
 }
 
 bool is_of_heads(const PatchSweep& sweep) {
@@ -480,7 +489,7 @@ std::string heads_text(const HeadsOutcome& outcome, const HeadsTable& table) {
     text += translated(
         "\nEach head left out: the probability of the token that was likeliest, and how far all "
         "predictions move (Kullback-Leibler divergence, nats)\n\n{1}",
-        differences_table(outcome));
+        differences_table(outcome, table));
   }
   if (outcome.patches) {
     text += patches_text(

@@ -29,6 +29,14 @@ std::string in_csv(std::string_view field);
 /// A number with all its digits, an empty field of NaN.
 std::string in_csv(double number);
 
+/// Tables of one text as comma-separated values: effects of patched parts, a line for each part and
+/// position; those of paths, a line for each; and what is predicted without each head.
+std::string patches_csv(const HeadPatches& patches);
+std::string paths_csv(const HeadPatches& patches);
+std::string differences_csv(const std::vector<HeadDifference>& differences);
+/// Tables with an empty line between each two.
+std::string joined_csv(const std::vector<std::string>& tables);
+
 /// Columns that say which head a line of comma-separated values is about.
 inline constexpr std::string_view csv_place_columns = "layer,stack,head";
 /// Their values: "3,encoder.self,2". Fields are in quotes where they have commas or quotes.

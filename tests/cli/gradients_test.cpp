@@ -72,8 +72,7 @@ TEST_CASE("attribution stands beside the effects of a sweep, and says where they
   CHECK(patches["heads"][0].contains("effect_by_gradients"));
   const std::string table = read_text(folder / "a" / "patches.csv");
   CHECK(table.starts_with(
-      "part,place,position,effect,standard_error,deviation,texts,by_gradients,"
-      "by_gradients_error\nheads,0.0,,"));
+      "part,place,position,own,source,difference,effect,share,by_gradients\nheads,0.0,,"));
   CHECK(table.find("\nresidual,3,4,") != std::string::npos);
   CHECK(!std::filesystem::exists(folder / "a" / "paths.csv"));
   const auto& sweep = patches["sweeps"][0];

@@ -52,6 +52,35 @@ TEST_CASE("the test on random tokens is sorted and cut as the table of statistic
   CHECK(first({"--top", "2"}) == std::vector<std::string>(sorted.begin(), sorted.begin() + 2));
 }
 
+TEST_CASE("comma-separated values are the tables that were asked for, and stand in the folder") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> text{"--text", "The people of the"};
+  const auto csv = [&](const std::vector<std::string>& more, const char* file) {
+    std::vector<std::string> words = text;
+    words.insert(words.end(), {"--csv", "--out", "out"});
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = tabled_heads(words, folder.path());
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    CHECK(read_text(folder / "out" / file) == outcome.output);
+    return outcome.output.substr(0, outcome.output.find('\n'));
+  };
+  CHECK(csv({"--patch", "The peace of the", "--logit", " world", "--against-logit", " people"},
+            "patches.csv") == "part,place,own,source,difference,effect,share");
+  CHECK(csv({"--patch", "The peace of the", "--paths", "logits"}, "paths.csv") ==
+        "from,to,input,own,source,difference,effect,share");
+  CHECK(csv({"--without-heads-of", "0,1"}, "differences.csv") ==
+        "layer,head,likeliest,probability,probability_without,likeliest_without,divergence");
+  CHECK(csv({}, "heads.csv") == "layer,stack,head,statistic,value");
+  write_text(folder / "texts.jsonl",
+             "{\"text\": \"The people of the\", \"patch\": {\"text\": \"The peace of the\"}}\n");
+  const Outcome corpus = tabled_heads(
+      {"--corpus", "texts.jsonl", "--sweep", "heads", "--csv", "--out", "pairs"}, folder.path());
+  CHECK(corpus.exit_code == 0);
+  CHECK(read_text(folder / "pairs/patches.csv") == corpus.output);
+  CHECK(corpus.output.starts_with("part,place,position,effect,standard_error,"));
+}
+
 TEST_CASE("means over a corpus have their standard errors, and its files the chosen statistics") {
   const TemporaryFolder folder;
   write_text(folder / "texts.txt",
