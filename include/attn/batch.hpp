@@ -82,11 +82,19 @@ struct BatchCounts {
   std::size_t left() const { return items - done - skipped - failed; }
 };
 
+/// The failed items that have the same problem.
+struct FailureReason {
+  BatchItem first;
+  std::size_t items = 0;
+};
+
 struct BatchOutcome {
   BatchCounts counts;
   Shard shard;
   std::filesystem::path summary;      ///< the file with a line for each item
-  std::vector<BatchItem> failures;    ///< the first ones, at most `most_failures_kept`
+  /// In the order of the items, at most `most_failures_kept` of each.
+  std::vector<BatchItem> failures;
+  std::vector<FailureReason> reasons;
   /// About malformed lines of earlier summaries, lines without a document, files that are given
   /// twice, and the most frequent ones of the documents.
   std::vector<std::string> warnings;

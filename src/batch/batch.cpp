@@ -20,6 +20,7 @@
 #include "attn/spec.hpp"
 
 #include "batch/document_work.hpp"
+#include "batch/failures.hpp"
 #include "batch/fingerprint.hpp"
 #include "batch/grouped_warnings.hpp"
 #include "batch/items.hpp"
@@ -132,7 +133,7 @@ class Answers : DocumentWork {
       options_.answer(text);
       ++told_;
       ++outcome_.counts.items;
-      count(told);
+      count(told, told_);
     }
     ended_ = ended_ || failed_fast_;
     told_more_.notify_all();
@@ -205,7 +206,7 @@ class Batch : DocumentWork {
     parallel_for(outcome_.counts.items, jobs_in_memory(options_.jobs), [&](std::size_t i) {
       if (is_stopped()) return;
       const std::size_t index = shard.index + i * shard.count;
-      deal_with(documents[index],
+      deal_with(documents[index], index,
                 [&](const FileAccess& access) { return documents.text(index, access); });
     });
     finish();
@@ -283,7 +284,8 @@ class Batch : DocumentWork {
     const std::size_t jobs = thread_count(jobs_in_memory(options_.jobs));
     parallel_for(jobs, jobs, [&](std::size_t) {
       while (const auto arrived = take()) {
-        deal_with(arrived->document, [&](const FileAccess&) { return arrived->text(); });
+        deal_with(arrived->document, arrived->document.line,
+                  [&](const FileAccess&) { return arrived->text(); });
       }
     });
     outcome_.counts.items = items_;
@@ -292,7 +294,7 @@ class Batch : DocumentWork {
     return outcome();
   }
 
-  void deal_with(const ListedDocument& document,
+  void deal_with(const ListedDocument& document, std::size_t order,
                  const std::function<DocumentText(const FileAccess&)>& text) {
     SummaryRecord record;
     record.item.name = document.name;
@@ -318,7 +320,7 @@ class Batch : DocumentWork {
     }
     const std::lock_guard lock(guard_);
     if (arrived_ > 0) outcome_.counts.items = arrived_;
-    count(record.item);
+    count(record.item, order);
   }
 
   void compute(const ListedDocument& document, const DocumentText& text, const FileAccess& access,
@@ -432,6 +434,7 @@ BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs
   std::string newest;
   JoinedParts items;
   GroupedWarnings warned;
+  Failures failures;
   AtomicFile merged(path);
   summaries.for_each([&](const std::string& line) {
     merged.write(line + "\n");
@@ -454,7 +457,7 @@ BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs
       return;
     }
     ++outcome.counts.failed;
-    if (outcome.failures.size() < most_failures_kept) outcome.failures.push_back(record.item);
+    failures.add(outcome.counts.failed, record.item);
   });
   merged.sync();
   merged.commit();
@@ -466,6 +469,7 @@ BatchOutcome joined(const Summaries& summaries, const fs::path& folder, const fs
         missing));
   }
   std::ranges::move(warned.texts(), std::back_inserter(outcome.warnings));
+  failures.tell(outcome);
   return outcome;
 }
 
@@ -539,17 +543,18 @@ std::string counts_text(const BatchOutcome& outcome) {
 
 std::string batch_text(const BatchOutcome& outcome) {
   std::string text = counts_text(outcome);
-  if (outcome.failures.empty()) return text;
-  TextTable table{{{""}, {""}, {""}}};
-  for (const BatchItem& item : outcome.failures) {
-    table.add({item.name, padded_left(std::to_string(item.status()), 2), item.error->problem()});
-    if (!item.error->where().empty()) table.add({"", "", place_for_readers(item.error->where())});
+  if (outcome.reasons.empty()) return text;
+  TextTable table{{{""}, {""}}};
+  std::size_t more = outcome.counts.failed;
+  for (const auto& [item, items] : outcome.reasons) {
+    const std::string &problem = item.error->problem(), &where = item.error->where();
+    const std::string place = where.empty() ? "" : place_for_readers(where);
+    table.add({item.name, items == 1 ? problem : std::to_string(items) + " × " + problem});
+    if (!place.empty()) table.add({"", items == 1 ? place : translated("the first: {1}", place)});
+    more -= items;
   }
   text += translated("\nFailed\n") + table.text();
-  if (outcome.counts.failed > outcome.failures.size()) {
-    text += translated("  … and {1} more, in the summary\n",
-                       outcome.counts.failed - outcome.failures.size());
-  }
+  if (more > 0) text += translated("  … and {1} more, in the summary\n", more);
   return text;
 }
 

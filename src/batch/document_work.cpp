@@ -91,13 +91,11 @@ RunOutcome DocumentWork::run_one(const RunOptions& options, Document document,
   return outcome;
 }
 
-void DocumentWork::count(const BatchItem& item) {
+void DocumentWork::count(const BatchItem& item, std::size_t order) {
   BatchCounts& counts = outcome_.counts;
   ++(item.skipped ? counts.skipped : item.error ? counts.failed : counts.done);
   warned_.add(item.name.empty() ? item.input : item.name, item.warnings);
-  if (item.error && outcome_.failures.size() < most_failures_kept) {
-    outcome_.failures.push_back(item);
-  }
+  if (item.error) failures_.add(order, item);
   if (item.error && options_.fail_fast) failed_fast_ = true;
   if (observer_) observer_(item, counts);
 }
@@ -106,6 +104,7 @@ BatchOutcome DocumentWork::outcome() {
   outcome_.seconds = seconds_since(start_);
   outcome_.interrupted = is_interrupted();
   std::ranges::move(warned_.texts(), std::back_inserter(outcome_.warnings));
+  failures_.tell(outcome_);
   return std::move(outcome_);
 }
 

@@ -6,6 +6,7 @@
 
 #include "attn/batch.hpp"
 
+#include "batch/failures.hpp"
 #include "batch/grouped_warnings.hpp"
 #include "document/document.hpp"
 #include "result/provenance.hpp"
@@ -30,8 +31,9 @@ class DocumentWork {
   /// Computes it, and puts its warnings into the item. `read` as for run_document().
   static RunOutcome run_one(const RunOptions& options, Document document, const Provenance* read,
                             BatchItem& item);
-  /// Counts the item and tells the observer. One thread at a time may call it.
-  void count(const BatchItem& item);
+  /// Counts the item and tells the observer. `order` is higher for later items. One thread at a
+  /// time may call it.
+  void count(const BatchItem& item, std::size_t order);
   /// The outcome of all documents so far, with their most frequent warnings.
   BatchOutcome outcome();
 
@@ -44,6 +46,7 @@ class DocumentWork {
 
  private:
   GroupedWarnings warned_;
+  Failures failures_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

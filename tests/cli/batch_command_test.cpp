@@ -41,8 +41,8 @@ TEST_CASE("batch prints what became of all items and exits with 1 if some failed
         "summary  r/summary.jsonl\n"
         "\n"
         "Failed\n"
-        "  b   3  unknown kind of attention \"sdpaa\"\n"
-        "         docs/b.json, /attention\n");
+        "  b  unknown kind of attention \"sdpaa\"\n"
+        "     docs/b.json, /attention\n");
   CHECK(run.errors ==
         "attn-cli: b: unknown kind of attention \"sdpaa\"\n  where: docs/b.json, /attention\n"
         "  help:  did you mean \"sdpa\"?\n");
@@ -66,7 +66,7 @@ TEST_CASE("batch prints nothing of names and documents that a terminal obeys") {
   folder.write("\x1b[2J.json", R"({"attention":"sdpa","query":[[1]],"\u001b]0;x\u0007":1})");
   const Outcome run = attn_cli({"batch", ".", "--out", "r", "--plots", "none"}, folder.path());
   CHECK(run.exit_code == 1);
-  CHECK(run.output.find("\n  \\x1b[2J   3  unknown key \"\\x1b]0;x\\x07\"\n") != std::string::npos);
+  CHECK(run.output.find("\n  \\x1b[2J  unknown key \"\\x1b]0;x\\x07\"\n") != std::string::npos);
   CHECK(run.errors.starts_with("attn-cli: \\x1b[2J: unknown key \"\\x1b]0;x\\x07\"\n"));
   CHECK((run.output + run.errors).find('\x1b') == std::string::npos);
 }
