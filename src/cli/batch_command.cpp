@@ -211,9 +211,11 @@ int compute(const GivenToBatch& given) {
     files.limits.work = files.limits.work.value_or(most_work);
     files.limits.seconds = files.limits.seconds.value_or(most_seconds);
   }
-  options.shard = given.shard ? *given.shard : shard_of_engine(given.common.quiet);
   options.wording = [](const std::string& text) { return with_flags(text); };
   const bool answering = answers(options.run, given.common.json, "attn-cli batch");
+  // Of a shard's answers no summary is left that lacks the others: a service that inherits an
+  // engine's variables would lose documents without a word.
+  options.shard = given.shard ? *given.shard : shard_of_engine(given.common.quiet && !answering);
   if (answering) options.answer = print_result;
   BatchProgress progress(given.common, answering);
   const BatchOutcome outcome = run_batch(

@@ -1,12 +1,13 @@
-#include "batch/batch_options.hpp"
 #include "batch/failures.hpp"
-#include "temporary_folder.hpp"
 
 #include <string>
 
 #include <doctest/doctest.h>
 
 #include "attn/batch.hpp"
+
+#include "batch/batch_options.hpp"
+#include "temporary_folder.hpp"
 
 using namespace attn;
 

@@ -63,6 +63,18 @@ TEST_CASE("--shard goes before what an engine says") {
   CHECK(run.output.starts_with("items    11\n"));
 }
 
+TEST_CASE("answers of a part are told of even with --quiet") {
+  const TemporaryFolder folder;
+  write_lines(folder);
+  const std::string quiet = "\"$ATTN\" batch - -q <l.jsonl --plots none --out ";
+  const Outcome part = shell("PMI_RANK=1 PMI_SIZE=3 " + quiet + "- | wc -l", folder.path());
+  CHECK(part.output == "4\n");
+  CHECK(part.errors ==
+        "attn-cli: shard 1 of 3, from 0, as PMI_RANK, PMI_SIZE say: --shard 0/1 does all\n");
+  CHECK(shell("PMI_RANK=1 PMI_SIZE=3 " + quiet + "r", folder.path()).errors == "");
+  CHECK(shell("PMI_RANK=1 PMI_SIZE=3 " + quiet + "- --shard 0/1", folder.path()).errors == "");
+}
+
 TEST_CASE("the ranks of mpirun share a batch") {
   if (is_missing("mpirun")) return;
   const TemporaryFolder folder;
