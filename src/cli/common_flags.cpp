@@ -52,12 +52,12 @@ void add_limits(Flags& flags, Limits& limits) {
       "--max-file-size", "BYTES",
       translated("Largest file or standard input, such as 500M (default 64G, standard input 1G)"),
       [&](const std::string& text) {
-        limits.file_bytes = limits.stream_bytes = large_number("--max-file-size", text);
+        limits.file_bytes = limits.stream_bytes = large_number("--max-file-size", text, "B");
       });
   flags.add("--max-unpacked-size", "BYTES",
             translated("Largest array in an .npz, unpacked (default 16G)"),
             [&](const std::string& text) {
-              limits.unpacked_bytes = large_number("--max-unpacked-size", text);
+              limits.unpacked_bytes = large_number("--max-unpacked-size", text, "B");
             });
   flags.add(
       "--max-elements", "N",

@@ -134,12 +134,14 @@ double finite_number(const std::string& flag, const std::string& text) {
                         : translated("a finite number, such as 0.125"));
 }
 
-std::uint64_t large_number(const std::string& flag, const std::string& text) {
+std::uint64_t large_number(const std::string& flag, const std::string& text,
+                           std::string_view unit_name) {
   constexpr std::string_view prefixes = "kMGT";
   constexpr std::uint64_t thousand = 1000;
   std::string digits = text;
+  if (digits.ends_with(unit_name)) digits.resize(digits.size() - unit_name.size());
   std::uint64_t unit = 1, number = 0;
-  const std::size_t prefix = text.empty() ? std::string_view::npos : prefixes.find(text.back());
+  const std::size_t prefix = digits.empty() ? std::string_view::npos : prefixes.find(digits.back());
   if (prefix != std::string_view::npos) {
     digits.pop_back();
     for (std::size_t i = 0; i <= prefix; ++i) unit *= thousand;

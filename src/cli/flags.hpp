@@ -27,7 +27,9 @@ std::string layer_and_head(const std::string& text);
 std::int64_t integer(const std::string& flag, const std::string& text);
 double finite_number(const std::string& flag, const std::string& text);
 /// A whole number of at least 1; a suffix k, M, G or T multiplies it by 10^3, 10^6, 10^9 or 10^12.
-std::uint64_t large_number(const std::string& flag, const std::string& text);
+/// The name of the unit, such as "B" of bytes, may follow.
+std::uint64_t large_number(const std::string& flag, const std::string& text,
+                           std::string_view unit = "");
 /// A finite number of at least 0.
 double finite_size(const std::string& flag, const std::string& text);
 /// The parts of a list with commas between them. A part in double quotes may hold commas; two

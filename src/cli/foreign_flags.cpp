@@ -291,7 +291,7 @@ constexpr ForeignFlags foreign_flags[]{
     {"--verbose --debug", "--stages",
      to_translate("--stages writes the steps of the score, and attn-cli explain shows every "
                   "number of one query")},
-    {"--no-plots --no-plot", "", written("--plots none")},
+    {"--no-plots --no-plot --no-pictures --no-picture --no-figures", "", written("--plots none")},
     {"--input --file", "",
      to_translate("name the file without a flag before it; a text goes to --text")},
     {"-i -f", "", to_translate("name the file without a flag before it")},

@@ -122,10 +122,11 @@ void check_room(const ModelRequest& request, std::size_t prompt, std::size_t cou
   const double length = as_real(prompt) + as_real(count);
   const double maps = as_real(last_stack(request).layers.size()) * length *
                       (request.options.wanted.weights ? as_real(model.heads) * length : 1);
-  if (maps <= static_cast<double>(limits.elements)) return;
+  const double most = static_cast<double>(limits.elements);
+  if (maps <= most) return;
   throw input_error(
       translated("a text of {1} tokens asks for {2} elements or more, and the limit is {3}",
-                 number_text(length), number_text(maps), limits.elements),
+                 number_text(length), amount_text(maps, most), limit_text(most)),
       place, translated("give fewer tokens, or raise the limit with Limits::elements"));
 }
 

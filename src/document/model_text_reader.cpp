@@ -41,11 +41,11 @@ void ModelTextReader::check_samples(const JsonValue& list, std::size_t tokens,
     }
     each += root_.find("layers") != nullptr ? least : all;
   }
-  const std::uint64_t most = access_.limits.elements;
-  if (samples * each > static_cast<double>(most)) {
+  const double most = static_cast<double>(access_.limits.elements);
+  if (samples * each > most) {
     throw input_error(
         translated("{1} samples ask for {2} elements or more, and the limit is {3}", list.size(),
-                   number_text(samples * each), most),
+                   amount_text(samples * each, most), limit_text(most)),
         at,
         translated("give fewer, in several documents of a batch, or raise the limit with "
                    "Limits::elements"));

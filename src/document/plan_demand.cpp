@@ -272,19 +272,20 @@ Demand demand_of(const Plan& plan) {
 
 void check_demand(const Demand& demand, const Limits& limits) {
   const double all = demand.read + demand.computed;
-  if (all > as_real(limits.elements)) {
+  const double most = as_real(limits.elements);
+  if (all > most) {
     throw input_error(
         translated("the document asks for {1} elements in all, {2} to read and {3} to compute, and "
                    "the limit is {4}",
-                   number_text(all), number_text(demand.read), number_text(demand.computed),
-                   limits.elements),
+                   amount_text(all, most), amount_text(demand.read, most),
+                   amount_text(demand.computed, most), limit_text(most)),
         "",
         translated(
             "make it smaller, leave the weights out, or raise the limit with Limits::elements"));
   }
   if (limits.work && demand.work > *limits.work) {
     throw input_error(translated("the document asks for {1} multiply-adds, and the limit is {2}",
-                                 number_text(demand.work), number_text(*limits.work)),
+                                 amount_text(demand.work, *limits.work), limit_text(*limits.work)),
                       "", translated("make it smaller, or raise the limit with Limits::work"));
   }
   check_memory(demand.bytes, translated("what the document asks for"), "");

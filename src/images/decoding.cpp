@@ -114,8 +114,9 @@ void check_pixels(const std::string& what, std::size_t height, std::size_t width
   }
   const double numbers = static_cast<double>(width) * static_cast<double>(height) * rgb_channels;
   if (numbers > static_cast<double>(limits.elements)) {
+    const double most = static_cast<double>(limits.elements);
     throw input_error(translated("{1} has {2} × {3} pixels, {4} numbers, and the limit is {5}",
-                                 what, width, height, number_text(numbers), limits.elements),
+                                 what, width, height, amount_text(numbers, most), limit_text(most)),
                       "", translated("make it smaller, or raise the limit with Limits::elements"));
   }
   check_memory(static_cast<double>(bytes_each) * numbers, what, "");

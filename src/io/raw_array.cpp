@@ -214,10 +214,11 @@ void check_element_limit(std::size_t count, std::uint64_t most, const std::strin
 
 void check_element_limit(double count, std::uint64_t most, const std::string& what,
                          const std::string& where) {
-  if (count <= static_cast<double>(most)) return;
-  throw input_error(
-      translated("{1} has {2} elements, and the limit is {3}", what, number_text(count), most),
-      where, translated("make it smaller, or raise the limit with Limits::elements"));
+  const double limit = static_cast<double>(most);
+  if (count <= limit) return;
+  throw input_error(translated("{1} has {2} elements, and the limit is {3}", what,
+                               amount_text(count, limit), limit_text(limit)),
+                    where, translated("make it smaller, or raise the limit with Limits::elements"));
 }
 
 void widen(ElementType type, const std::byte* from, std::size_t count, float* to) {

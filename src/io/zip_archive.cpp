@@ -3,6 +3,7 @@
 #include "attn/error.hpp"
 
 #include "support/memory.hpp"
+#include "support/number_text.hpp"
 #include "support/translated.hpp"
 #include "support/work_budget.hpp"
 
@@ -36,8 +37,9 @@ void check_claims(const zip_stat_t& status, const Limits& limits, const MemberAd
         "", translated(advice.compressed));
   }
   if (status.size > limits.unpacked_bytes) {
-    throw input_error(translated("the member takes {1} bytes, and the limit is {2}", status.size,
-                                 limits.unpacked_bytes),
+    throw input_error(translated("the member takes {1}, and the limit is {2}",
+                                 bytes_text(static_cast<double>(status.size)),
+                                 bytes_text(static_cast<double>(limits.unpacked_bytes))),
                       "", translated(advice.limit));
   }
   // Deflate unpacks one byte to at most 1032 bytes. A larger stated size is false and not worth the

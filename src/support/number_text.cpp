@@ -85,6 +85,34 @@ std::string bytes_text(double bytes) {
   return unit == 0 ? translated("{1} bytes", number) : number + units[unit];
 }
 
+namespace {
+
+constexpr std::array<const char*, 5> suffixes{"", "k", "M", "G", "T"};
+
+}  // namespace
+
+std::string limit_text(double limit) {
+  std::size_t suffix = 0;
+  for (; limit > 0 && std::fmod(limit, 1000) == 0 && suffix + 1 < suffixes.size(); ++suffix) {
+    limit /= 1000;
+  }
+  return number_text(limit) + suffixes[suffix];
+}
+
+std::string amount_text(double amount, double limit) {
+  constexpr double most_in_full = 1e4, next_suffix = 999.5, most = 1e15;
+  constexpr int least_digits = 3, most_digits = 17;
+  if (amount < most_in_full) return number_text(amount);
+  if (amount >= most) return with_short_exponent(with_digits(amount, least_digits));
+  int digits = least_digits;
+  while (digits < most_digits && with_digits(amount, digits) == with_digits(limit, digits)) {
+    ++digits;
+  }
+  std::size_t suffix = 0;
+  for (; amount >= next_suffix && suffix + 1 < suffixes.size(); ++suffix) amount /= 1000;
+  return with_digits(amount, digits) + suffixes[suffix];
+}
+
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -59,6 +59,12 @@ std::string hexadecimal(std::uint64_t number, std::size_t digits);
 /// Three digits of a size in bytes: "999 bytes", "1.5 kB", "16.8 GB"; units are powers of 1000.
 std::string bytes_text(double bytes);
 
+/// A limit as flags take it: "10M", "1G", "239", "1500k".
+std::string limit_text(double limit);
+/// An amount beyond that limit, in three digits, or as many as tell both apart: "12M", "1.28G",
+/// "1.000001M", "1.6e19"; numbers below 10000 in full.
+std::string amount_text(double amount, double limit);
+
 /// Bytes as base64 (RFC 4648, section 4).
 std::string base64(std::string_view bytes);
 

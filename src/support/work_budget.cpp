@@ -32,8 +32,10 @@ void WorkBudget::name(const std::string& document) {
 void WorkBudget::check() const {
   if (!seconds_ || Clock::now().time_since_epoch().count() < end_) return;
   throw input_error(
-      translated("the document takes longer than {1} seconds", number_text(*seconds_)), document_,
-      translated("make it smaller, or raise the limit with Limits::seconds"));
+      *seconds_ == 1
+          ? translated("the document takes longer than 1 second")
+          : translated("the document takes longer than {1} seconds", number_text(*seconds_)),
+      document_, translated("make it smaller, or raise the limit with Limits::seconds"));
 }
 
 BudgetScope::BudgetScope(WorkBudget* budget) noexcept : before_(budget_of_thread) {

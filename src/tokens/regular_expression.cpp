@@ -143,7 +143,7 @@ void PatternSteps::take(unsigned long steps) {
   if (!most_ || taken_ <= *most_) return;
   throw input_error(translated("the texts' patterns take {1} steps or more, and the limit of the "
                                "document's work is {2}",
-                               number_text(taken_), number_text(*most_)),
+                               amount_text(taken_, *most_), limit_text(*most_)),
                     "", translated("shorten the texts, or raise the limit with Limits::work"));
 }
 

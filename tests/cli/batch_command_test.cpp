@@ -221,6 +221,15 @@ TEST_CASE("limits and the folder of restriction are set by flags") {
         "  help:  make it smaller, or raise the limit with --max-file-size\n");
   CHECK(attn_cli({"run", "-", "--max-nesting", "10001"}, folder.path()).exit_code == 2);
   CHECK(attn_cli({"run", "-", "--max-elements", "1Q"}, folder.path()).exit_code == 2);
+  CHECK(attn_cli({"run", "-", "--max-elements", "1MB"}, folder.path()).exit_code == 2);
+  folder.write("small.json", good);
+  for (const char* const bytes : {"1kB", "1000B", "1MB"}) {
+    CAPTURE(bytes);
+    CHECK(
+        attn_cli({"validate", "small.json", "--max-file-size", bytes, "--max-unpacked-size", bytes},
+                 folder.path())
+            .exit_code == 0);
+  }
 }
 
 TEST_CASE("an item that asks for too much work or time fails, and the batch goes on") {
@@ -233,8 +242,8 @@ TEST_CASE("an item that asks for too much work or time fails, and the batch goes
       {"batch", "in.jsonl", "--restrict", ".", "--plots", "none", "--out", "r"}, folder.path());
   CHECK(strangers.exit_code == 1);
   CHECK(strangers.errors ==
-        "attn-cli: in.000001: the document asks for 1.8e+13 multiply-adds, and the limit is "
-        "1e+12\n  where: in.jsonl:1\n"
+        "attn-cli: in.000001: the document asks for 18T multiply-adds, and the limit is "
+        "1T\n  where: in.jsonl:1\n"
         "  help:  make it smaller, or raise the limit with --max-work\n");
   CHECK(std::filesystem::exists(folder / "r/in.000002/result.json"));
   // Many heads: the time is looked at between them.

@@ -179,8 +179,8 @@ TEST_CASE("what cannot be generated is refused with the reason") {
         "  where: standard input, /generate\n"
         "  help:  give a whole number of at least 1\n");
   CHECK(refusal_of(speeches_model, R"("text": "the", "generate": 1000000000)") ==
-        "attn-cli: a text of 1000000002 tokens asks for 1.6000000064e+19 elements or more, and the "
-        "limit is 1000000000\n"
+        "attn-cli: a text of 1000000002 tokens asks for 1.6e19 elements or more, and the "
+        "limit is 1G\n"
         "  where: standard input, /generate\n"
         "  help:  give fewer tokens, or raise the limit with --max-elements\n");
   CHECK(refusal_of(speeches_model, R"("text": "the", "generate": 1, "continue": " a")") ==
@@ -208,7 +208,7 @@ TEST_CASE("what cannot be generated is refused with the reason") {
 TEST_CASE("the work of generating is counted before it is done") {
   CHECK(refused_with(3, {"run", "--model", speeches_model, "--text", "the", "--generate", "200",
                          "--plots", "none", "--out", "-", "--max-work", "10M"}) ==
-        "attn-cli: the document asks for 434380800 multiply-adds, and the limit is 1e+07\n"
+        "attn-cli: the document asks for 434M multiply-adds, and the limit is 10M\n"
         "  where: " +
             speeches_model + "\n  help:  make it smaller, or raise the limit with --max-work\n");
 }

@@ -326,6 +326,7 @@ TEST_CASE("flags of shells and of other programs get their cure") {
              "leave it out: all documents are checked, and the exit code shows any fault");
   check_flag("batch", "--log", "write --norm log; messages go to standard error: 2> FILE");
   check_flag("run", "--stdout", "write --out -");
+  check_flag("run", "--no-pictures", "write --plots none");
   check_flag("run", "--no-output", "write --only NAME,…, the tensors to write");
   check_flag("validate", "--fix", "it reports alone: change the document as each help says");
   check_flag("batch", "--progress", "leave it out: progress is shown on standard error");

@@ -276,7 +276,7 @@ TEST_CASE("a document of a few letters cannot ask for large parameters beyond th
                 R"({"attention":"sdpa","seed":1,"tokens":["a"],"embedding":{"vocabulary":["a"],)"
                 R"("dimension":100000000,"init":"torch"}})",
                 access)
-            .starts_with("the embedding table has 1e+08 elements"));
+            .starts_with("the embedding table has 100M elements"));
   CHECK(verdict(folder,
                 R"({"attention":"encoder_layer","seed":1,"x":[[1,2]],"feed_forward":100000000,)"
                 R"("parameters":{"init":"torch"}})",

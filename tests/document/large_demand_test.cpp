@@ -41,7 +41,7 @@ TEST_CASE("small documents that ask for much are refused by their sizes alone") 
   };
   for (const Row& row : {
            Row{R"({"attention":"sdpa","query":{"full":[31000,31000],"value":1}})",
-               "the document asks for 2.883e+09 elements in all, 9.61e+08 to read and 1.922e+09 "},
+               "the document asks for 2.88G elements in all, 961M to read and 1.92G "},
            {R"({"attention":"sdpa","query":{"ones":[1,1]},"labels":[)" + labels + R"(""]})",
             "500001 labels for 1 query and 1 key"},
            {R"({"attention":"sdpa",)" + query + R"(,"labels":{"query":[)" + labels + R"(""]}})",
@@ -58,7 +58,7 @@ TEST_CASE("small documents that ask for much are refused by their sizes alone") 
                 "parameters":{"init":"torch"}})",
             "layers is 1000000, but the maximum is 1"},
            {R"({"attention":"sdpa","query":{"ones":[100000,1]},"pool":{"size":40000}})",
-            "the document asks for 3200200000 elements in all, 1e+05 to read and 320010000"},
+            "the document asks for 3.2G elements in all, 100k to read and 3.2G "},
            {R"({"attention":"sdpa",)" + query + R"(,"zzz":[)" + many_of("[],", 300'000) + "1]}",
             "unknown key \"zzz\""},
            {R"({"attention":"sdpa",)" + query + R"(,"zzz":[)" + many_of("[\"a\",[0]],", 50'000) +

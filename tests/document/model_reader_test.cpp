@@ -422,7 +422,7 @@ TEST_CASE("samples that ask for too much are refused before their texts are cut"
     return found.problems.empty() ? std::string() : std::string(found.problems[0].what());
   };
   CHECK(refusal("text", "\"\"", 20'000) ==
-        "20000 samples ask for 3360000 elements or more, and the limit is 1000000\n"
+        "20000 samples ask for 3.36M elements or more, and the limit is 1M\n"
         "  where: doc.json, /text\n"
         "  help:  give fewer, in several documents of a batch, or raise the limit with "
         "Limits::elements");

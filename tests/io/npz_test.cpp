@@ -230,7 +230,7 @@ TEST_CASE("a member whose sizes lie is an error") {
 
 TEST_CASE("a member beyond the limit is an error before it is read") {
   CHECK(read_error(read_text(archives + "compressed.npz"), 0, {.unpacked_bytes = 200}) ==
-        "the member takes 224 bytes, and the limit is 200\n  where: member \"weights\"\n"
+        "the member takes 224 bytes, and the limit is 200 bytes\n  where: member \"weights\"\n"
         "  help:  save it as a .npy file, which need not be unpacked, or raise the limit with "
         "Limits::unpacked_bytes");
 }

@@ -214,7 +214,7 @@ TEST_CASE("a view that repeats its storage is held against the limit before it i
   const TorchFile file = parse(old_file(tensor(0, {30'000, 30'000}, {0, 0})), limits);
   CHECK(file.stored_type(0) == "float32");
   CHECK(error_from([&] { file.read(0); }) ==
-        "the tensor has 9e+08 elements, and the limit is 10000000\n  where: tensor\n"
+        "the tensor has 900M elements, and the limit is 10M\n  where: tensor\n"
         "  help:  make it smaller, or raise the limit with Limits::elements");
 }
 

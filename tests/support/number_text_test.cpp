@@ -61,6 +61,24 @@ TEST_CASE("a number of bytes is shown to three digits in the largest unit it fil
   CHECK(bytes_text(18446744073709551615.0) == "18.4 EB");
 }
 
+TEST_CASE("limits are told as flags take them, and amounts beyond them apart from them") {
+  using attn::amount_text;
+  using attn::limit_text;
+  CHECK(limit_text(239) == "239");
+  CHECK(limit_text(1500) == "1500");
+  CHECK(limit_text(1.5e6) == "1500k");
+  CHECK(limit_text(1e7) == "10M");
+  CHECK(limit_text(1e12) == "1T");
+  CHECK(limit_text(1073741824) == "1073741824");
+  CHECK(amount_text(240, 239) == "240");
+  CHECK(amount_text(9999, 1000) == "9999");
+  CHECK(amount_text(12345, 1000) == "12.3k");
+  CHECK(amount_text(999999, 1000) == "1M");
+  CHECK(amount_text(1.8e13, 1e12) == "18T");
+  CHECK(amount_text(1000001, 1e6) == "1.000001M");
+  CHECK(amount_text(1.6000000064e19, 1e9) == "1.6e19");
+}
+
 TEST_CASE("a number of bytes that rounds to a thousand of one unit is one of the next") {
   CHECK(bytes_text(999499) == "999 kB");
   CHECK(bytes_text(999500) == "1 MB");

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -21,6 +22,15 @@ TEST_CASE("work ends with an error that names the document when its time is over
   const BudgetScope scope(&budget);
   CHECK(error_from([] { attn::check_time(); }) ==
         "the document takes longer than 1e-09 seconds\n  where: doc.json\n"
+        "  help:  make it smaller, or raise the limit with Limits::seconds");
+}
+
+TEST_CASE("a limit of one second is told as one") {
+  WorkBudget budget(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1010));
+  const BudgetScope scope(&budget);
+  CHECK(error_from([] { attn::check_time(); }) ==
+        "the document takes longer than 1 second\n"
         "  help:  make it smaller, or raise the limit with Limits::seconds");
 }
 
