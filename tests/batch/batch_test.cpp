@@ -361,6 +361,19 @@ TEST_CASE("with fail_fast no item is begun after one has failed") {
   CHECK(!outcome.interrupted);
 }
 
+TEST_CASE("a batch of standard input that is stopped before its first line writes nothing") {
+  const TemporaryFolder folder;
+  BatchOptions options = options_for(folder, {});
+  options.inputs = {"-"};
+  const std::atomic<bool> stop = true;
+  const BatchOutcome outcome = run_batch(options, {}, &stop);
+  CHECK(outcome.interrupted);
+  CHECK(outcome.counts.items == 0);
+  CHECK(batch_text(outcome).find("summary") == std::string::npos);
+  CHECK(batch_json(outcome).find("\"summary\"") == std::string::npos);
+  CHECK(fs::is_empty(folder.path()));
+}
+
 TEST_CASE("a stopped batch begins no new item and can be resumed") {
   const TemporaryFolder folder;
   std::string lines;
