@@ -97,7 +97,9 @@ void BatchProgress::update(const BatchItem& item, const BatchCounts& counts) {
                    error.where(), error.help())
                  .what());
     if (failures_printed_ == most_failures_printed) {
-      complain(translated("further failures are only counted here; the summary has them all"));
+      complain(answers_ ? translated("further failures are on standard output alone")
+                        : translated("further failures are only counted here; the summary has "
+                                     "them all"));
     }
   }
   if (answers_ || quiet_) return;

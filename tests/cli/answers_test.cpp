@@ -203,6 +203,17 @@ TEST_CASE("batch --out - stops at the first failure if asked, and has nothing to
         "  help:  leave it out, or name a folder with --out\n");
 }
 
+TEST_CASE("many failures of answers are told by their lines alone") {
+  std::string input;
+  for (int i = 0; i < 25; ++i) input += faulty + "\n";
+  const Outcome run = attn_cli({"batch", "-", "--out", "-"}, ".", input);
+  CHECK(split_lines(run.output).size() == 25);
+  CHECK(
+      run.errors.ends_with("  where: standard input:20, /attention\n"
+                           "  help:  did you mean \"sdpa\"?\n"
+                           "attn-cli: further failures are on standard output alone\n"));
+}
+
 TEST_CASE("with --json an error is JSON on standard output too") {
   const Outcome run = attn_cli({"run", "-", "--json"}, ".", faulty);
   CHECK(run.exit_code == 3);
