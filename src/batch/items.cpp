@@ -206,9 +206,9 @@ std::string line_suffix(std::size_t line) {
 
 class DocumentList::Listing {
  public:
-  Listing(const BatchOptions& options, std::vector<Source>& found)
+  Listing(const BatchOptions& options, const FileAccess& confined, std::vector<Source>& found)
       : limits_{options.run.document.files.limits, std::nullopt, {}, {}},
-        confined_{{}, options.run.document.files.restrict_to, {}, {}},
+        confined_(confined),
         results_(real_path(options.run.out)),
         model_(options.run.document.model.has_value()),
         checkpoint_(model_ ? real_path(*options.run.document.model) : fs::path()),
@@ -388,14 +388,15 @@ class DocumentList::Listing {
     }
     const bool texts = model_ && path.extension() == ".txt";
     if (!has_lines(path) && !texts) {
-      found_.push_back(
-          {path.string(), below, 0, nullptr, nullptr, typed_, model_ && is_picture(path)});
+      found_.push_back({path.string(), below, 0, nullptr, nullptr, typed_,
+                        model_ && is_picture(path), below_.native().size()});
       return;
     }
     try {
       auto lines = read_lines(path, !texts);
       lines->texts = texts;
       add_lines(path, below, std::move(lines));
+      found_.back().named = below_.native().size();
     } catch (const Error& error) {
       add_error(path, below, error);
     }
@@ -438,8 +439,8 @@ class DocumentList::Listing {
   }
 
   FileAccess limits_;
-  FileAccess confined_;  // where links below what the user named may lead
-  fs::path below_;       // what the user named of the path that is added
+  const FileAccess& confined_;
+  fs::path below_;  // what the user named of the path that is added
   fs::path results_;
   bool model_;           // whether lines of .txt files are texts for a model
   fs::path checkpoint_;  // of the model, whose own files are no documents
@@ -455,9 +456,10 @@ std::string ListedDocument::place() const {
   return line == 0 ? file : file + ":" + std::to_string(line);
 }
 
-DocumentList::DocumentList(const BatchOptions& options) : list_(options.files_from) {
+DocumentList::DocumentList(const BatchOptions& options)
+    : confined_{{}, options.run.document.files.restrict_to, {}, {}}, list_(options.files_from) {
   check_inputs(options);
-  Listing listing(options, sources_);
+  Listing listing(options, confined_, sources_);
   for (const std::string& input : options.inputs) listing.add_input(input);
   if (options.files_from) {
     const auto inputs = with_whole_files(
@@ -538,6 +540,9 @@ ListedDocument DocumentList::operator[](std::size_t index) const {
 DocumentText DocumentList::text(std::size_t index, const FileAccess& access) const {
   const Source& source = source_of(index);
   if (source.error) throw Error(*source.error);
+  // A link may have replaced the file since it was listed.
+  if (confined_.restrict_to)
+    refuse_links_outside(source.path, source.path.substr(0, source.named), confined_);
   if (!source.lines) {
     const auto file = MappedFile::open(named(source.path, source.typed), access);
     return {file, file->text()};

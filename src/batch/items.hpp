@@ -124,11 +124,14 @@ class DocumentList {
     std::unique_ptr<Error> error;  ///< reason why the file cannot be read
     bool typed = false;            ///< whether the user named the very file
     bool is_picture = false;       ///< whether it is a picture for a model
+    /// Length of what the user named at the beginning of `path`, if that is not all of it.
+    std::size_t named = std::string::npos;
   };
 
   const Source& source_of(std::size_t index) const;
   std::size_t line_of(const Source& source, std::size_t index) const;
 
+  FileAccess confined_;  ///< where links below what the user named may lead
   std::vector<Source> sources_;
   std::optional<std::filesystem::path> list_;
   std::size_t count_ = 0, repeated_ = 0;

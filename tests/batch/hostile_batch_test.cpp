@@ -247,6 +247,15 @@ TEST_CASE("links among documents that lead out of the allowed folder are failed 
   }
   options.inputs = {(folder / "docs/*/secret.json").string()};
   refused(run_batch(options), "up/secret", "up");
+  // A document is looked at again when its turn comes.
+  options.inputs = {docs};
+  const DocumentList documents(options);
+  REQUIRE(documents[0].name == "a");
+  fs::remove(folder / "docs/a.json");
+  fs::create_symlink("../secret.json", folder / "docs/a.json");
+  CHECK(error_from([&] {
+          documents.text(0, {});
+        }).starts_with("the link \"" + docs + "/a.json\" leads out of the folder "));
   // What the user names is followed.
   options.inputs = {(folder / "docs/there.json").string()};
   CHECK(run_batch(options).counts.done == 1);
