@@ -47,27 +47,6 @@ fs::path real_path(const fs::path& path) {
   return fs::weakly_canonical(path, ignored);
 }
 
-// Throws the error of a link below `typed`, what the user named, that leads out of the folder to
-// which documents are confined.
-void refuse_links_outside(const fs::path& path, const fs::path& typed, const FileAccess& access) {
-  fs::path at = typed;
-  for (const fs::path& part : path.lexically_relative(typed)) {
-    at /= part;
-    std::error_code none;
-    const fs::path target = fs::read_symlink(at, none);
-    if (none) continue;
-    try {
-      refuse_outside(FileName::by_document(at.parent_path(), target), access);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::input) throw;
-      throw input_error(translated("the link {1} leads out of the folder {2}, to which "
-                                   "FileAccess::restrict_to confines the files of documents",
-                                   in_quotes(at.native()), in_quotes(access.restrict_to->native())),
-                        "", translated("put a copy of the document in its place"));
-    }
-  }
-}
-
 // Folders that glob() could not read; its callback has no argument for a list.
 thread_local std::vector<std::pair<std::string, int>> unreadable_folders;
 
@@ -352,7 +331,6 @@ class DocumentList::Listing {
 
   // Whether the path is listed as an item that fails, as a link leads out of the allowed folder.
   bool leads_outside(const fs::path& path, const std::string& name) {
-    if (!confined_.restrict_to) return false;
     try {
       refuse_links_outside(path, below_, confined_);
       return false;
@@ -541,8 +519,7 @@ DocumentText DocumentList::text(std::size_t index, const FileAccess& access) con
   const Source& source = source_of(index);
   if (source.error) throw Error(*source.error);
   // A link may have replaced the file since it was listed.
-  if (confined_.restrict_to)
-    refuse_links_outside(source.path, source.path.substr(0, source.named), confined_);
+  refuse_links_outside(source.path, source.path.substr(0, source.named), confined_);
   if (!source.lines) {
     const auto file = MappedFile::open(named(source.path, source.typed), access);
     return {file, file->text()};

@@ -313,6 +313,26 @@ void refuse_outside(const FileName& file, const FileAccess& access) {
   place_of(file, access);
 }
 
+void refuse_links_outside(const fs::path& path, const fs::path& typed, const FileAccess& access) {
+  if (!access.restrict_to) return;
+  fs::path at = typed;
+  for (const fs::path& part : path.lexically_relative(typed)) {
+    at /= part;
+    std::error_code none;
+    const fs::path target = fs::read_symlink(at, none);
+    if (none) continue;
+    try {
+      refuse_outside(FileName::by_document(at.parent_path(), target), access);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::input) throw;
+      throw input_error(translated("the link {1} leads out of the folder {2}, to which "
+                                   "FileAccess::restrict_to confines the files of documents",
+                                   in_quotes(at.native()), in_quotes(access.restrict_to->native())),
+                        "", translated("put a copy of the document in its place"));
+    }
+  }
+}
+
 bool is_there(const FileName& file, const FileAccess& access) {
   std::error_code none;
   return fs::exists(place_of(file, access).path, none);

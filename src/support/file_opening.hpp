@@ -89,6 +89,11 @@ OpenedFile open_file(const FileName& file, const FileAccess& access);
 /// FileAccess::restrict_to, also for the name of a folder.
 void refuse_outside(const FileName& file, const FileAccess& access);
 
+/// Throws Error(input) for a document found below `typed`, which the user named, by a link that
+/// leads out of FileAccess::restrict_to.
+void refuse_links_outside(const std::filesystem::path& path, const std::filesystem::path& typed,
+                          const FileAccess& access);
+
 /// Whether there is something of that name. Throws as refuse_outside() does.
 bool is_there(const FileName& file, const FileAccess& access);
 
