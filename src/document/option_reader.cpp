@@ -244,7 +244,7 @@ RotaryScaling scaling_from(std::string_view name_key, const JsonValue& value,
     visit({name_key}, form.name);
     fields(visit, form.scaling);
   };
-  return read_object<Form>(all_fields, value, place, After::problem_ends).scaling;
+  return read_object<Form>(all_fields, value, place, After::problem_goes_on).scaling;
 }
 
 template <class Scaling, const auto& fields>

@@ -77,6 +77,16 @@ TEST_CASE("keys without a meaning for a document's kind are problems at their pl
             "\"original_max_position_embeddings\" is missing\n"
             "  where: doc.json, /rotary/scaling/original_max_position_embeddings\n"
             "  help:  give it as the model's configuration does"},
+           {sdpa + R"(,"rotary":{"scaling":{"rope_type":"llama3","factor":8}}})",
+            "\"low_freq_factor\" is missing\n"
+            "  where: doc.json, /rotary/scaling/low_freq_factor\n"
+            "  help:  give it as the model's configuration does\n\n"
+            "\"high_freq_factor\" is missing\n"
+            "  where: doc.json, /rotary/scaling/high_freq_factor\n"
+            "  help:  give it as the model's configuration does\n\n"
+            "\"original_max_position_embeddings\" is missing\n"
+            "  where: doc.json, /rotary/scaling/original_max_position_embeddings\n"
+            "  help:  give it as the model's configuration does"},
            {sdpa + R"(,"rotary":{"scaling":{"rope_type":"linear","factor":"2"}}})",
             "expected a number, found a string\n  where: doc.json, /rotary/scaling/factor\n"
             "  help:  write it without quotes: 2"},
