@@ -11,6 +11,7 @@
 #include "document/mask_reader.hpp"
 #include "io/json_tensor.hpp"
 #include "io/raw_array.hpp"
+#include "support/file_opening.hpp"
 #include "support/memory.hpp"
 #include "support/number_text.hpp"
 #include "support/printable.hpp"
@@ -243,6 +244,27 @@ std::string help_for_file(const std::string& name) {
                                      ", \"name\": " + in_quotes(name.substr(colon + 1)) + "}");
 }
 
+// Help for a name that no file in the folder of a document has: the one that is near, or else where
+// it is looked for. Empty if the folder is missing too.
+std::string help_for_missing(const std::filesystem::path& folder, const std::string& name) {
+  const std::filesystem::path file = folder / name;
+  std::error_code none;
+  for (const char* ending : {".npy", ".npz", ".safetensors", ".pt", ".json", ".csv"}) {
+    if (std::filesystem::exists(file.native() + ending, none))
+      return translated("did you mean {1}?", in_quotes(name + ending));
+  }
+  if (const std::filesystem::path near = nearest_file(file); !near.empty()) {
+    const std::filesystem::path own = near.lexically_relative(folder);
+    const bool as_found =
+        folder.empty() || own.empty() || std::filesystem::path(name).is_absolute();
+    return translated("did you mean {1}?", in_quotes((as_found ? near : own).native()));
+  }
+  const std::filesystem::path in =
+      std::filesystem::absolute(file, none).lexically_normal().parent_path();
+  if (!std::filesystem::is_directory(in, none)) return "";
+  return translated("check the name: it is looked for in the folder {1}", in_quotes(in.native()));
+}
+
 }  // namespace
 
 const TensorFile& TensorSource::file(const std::string& name) {
@@ -253,12 +275,10 @@ const TensorFile& TensorSource::file(const std::string& name) {
   } catch (const Error& error) {
     std::string help = error.kind() == ErrorKind::file ? help_for_file(name) : "";
     // A confined document does not learn which files there are.
-    const bool looks = error.kind() == ErrorKind::file && help.empty() && !access_.restrict_to;
-    for (const char* ending : {".npy", ".npz", ".safetensors", ".pt", ".json", ".csv"}) {
-      std::error_code none;
-      if (looks && help.empty() && std::filesystem::exists(path(name + ending), none))
-        help = translated("did you mean {1}?", in_quotes(name + ending));
-    }
+    std::error_code none;
+    const bool looks = error.kind() == ErrorKind::file && help.empty() && !access_.restrict_to &&
+                       !name.empty() && std::ranges::count(access_.given, path(name)) == 0;
+    if (looks && !std::filesystem::exists(path(name), none)) help = help_for_missing(folder_, name);
     if (help.empty()) throw;
     throw Error(error.kind(), error.problem(), error.where(), help);
   }

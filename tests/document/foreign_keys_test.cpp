@@ -407,6 +407,10 @@ TEST_CASE("sizes and axes that do not fit get the reading that would") {
           {R"("attention":"sdpa","query":{"ones":[2,3]},"mask":{"window":{"left":1,"right":null}})",
            "/mask/window/right", "leave it out, or write -1, for all keys on that side"},
           {R"("attention":"sdpa","query":{"file":"q"})", "/query/file", R"(did you mean "q.npy"?)"},
+          {R"("attention":"sdpa","query":{"file":"q.npz"})", "/query/file",
+           R"(did you mean "q.npy"?)"},
+          {R"("attention":"sdpa","query":{"file":"states.npy"})", "/query/file",
+           "check the name: it is looked for in the folder \"" + folder.path().string() + "\""},
           {R"("attention":"self","x":{"ones":[2,6]},"parameters":{"W_q.weight":{"ones":[6,2,4]},)"
            R"("W_k.weight":{"ones":[8,6]},"W_v.weight":{"ones":[8,6]}})",
            "/parameters/W_q.weight",
