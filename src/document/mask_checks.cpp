@@ -405,19 +405,19 @@ class MaskChecks {
     if (!given_.causal || given_.aligned || !given_.ends_at.empty()) return;
     if (reach == geometry_.keys) return;
     const std::string name = named("causal");
+    const std::string queries = translated_count(geometry_.queries, "{1} query", "{1} queries");
+    const std::string keys = translated_count(geometry_.keys, "{1} key", "{1} keys");
     warnings_.push_back(
         reach < geometry_.keys
-            ? translated(
-                  "{1} with {2} queries and {3} keys: the last query sees the first {4} keys; "
-                  "write "
-                  "\"align\": \"lower_right\" if it stands at the last key, as with a cache, or "
-                  "\"align\": \"upper_left\" if it is right",
-                  name, geometry_.queries, geometry_.keys, reach)
-            : translated(
-                  "{1} with {2} queries and {3} keys: query {4} sees the last key already; write "
-                  "\"align\": \"lower_right\" if only the last query does, or \"align\": "
-                  "\"upper_left\" if it is right",
-                  name, geometry_.queries, geometry_.keys, geometry_.keys - geometry_.past - 1));
+            ? translated("{1} with {2} and {3}: the last query sees {4}; write \"align\": "
+                         "\"lower_right\" if it stands at the last key, as with a cache, or "
+                         "\"align\": \"upper_left\" if it is right",
+                         name, queries, keys,
+                         translated_count(reach, "the first key", "the first {1} keys"))
+            : translated("{1} with {2} and {3}: query {4} sees the last key already; write "
+                         "\"align\": \"lower_right\" if only the last query does, or \"align\": "
+                         "\"upper_left\" if it is right",
+                         name, queries, keys, geometry_.keys - geometry_.past - 1));
   }
 
   // Warns of a window whose sides may be exchanged: causality then leaves the query's own place

@@ -104,11 +104,12 @@ std::vector<std::string> place_warnings(const ReadMask& mask, const AttentionOpt
   add(options.rotary && !options.rotary->positions, "rotary");
   add(options.relative_bias.has_value(), "relative_bias");
   if (parts.empty()) return {};
-  return {translated(
-      "{1} with {2} queries and {3} keys: the last query stands at key {4}; write \"mask\": "
-      "{\"align\": \"lower_right\"} if it stands at the last key, as with a cache, or "
-      "\"align\": \"upper_left\" if it is right",
-      parts, geometry.queries, geometry.keys, reach - 1)};
+  return {
+      translated("{1} with {2} and {3}: the last query stands at key {4}; write \"mask\": "
+                 "{\"align\": \"lower_right\"} if it stands at the last key, as with a cache, or "
+                 "\"align\": \"upper_left\" if it is right",
+                 parts, translated_count(geometry.queries, "{1} query", "{1} queries"),
+                 translated_count(geometry.keys, "{1} key", "{1} keys"), reach - 1)};
 }
 
 }  // namespace attn

@@ -211,6 +211,10 @@ TEST_CASE("causality of other numbers of queries and keys asks for the alignment
         Warnings{"mask.causal with 2 queries and 5 keys: the last query sees the first 2 keys; "
                  "write \"align\": \"lower_right\" if it stands at the last key, as with a cache, "
                  "or \"align\": \"upper_left\" if it is right"});
+  CHECK(warned(1, 0, 1, 5, R"("mask": {"causal": true})") ==
+        Warnings{"mask.causal with 1 query and 5 keys: the last query sees the first key; write "
+                 "\"align\": \"lower_right\" if it stands at the last key, as with a cache, or "
+                 "\"align\": \"upper_left\" if it is right"});
   CHECK(warned(1, 0, 5, 2, R"("mask": {"causal": true})") ==
         Warnings{"mask.causal with 5 queries and 2 keys: query 1 sees the last key already; write "
                  "\"align\": \"lower_right\" if only the last query does, or \"align\": "
