@@ -58,7 +58,7 @@ constexpr ForeignKeys foreign_keys[]{
      to_translate(
          "write \"mask\": {\"cu_seqlens\": …}, or {\"documents\": …} with a number per token")},
     {"max_seqlen,max_seqlen_q,max_seqlen_k,seq_len,seq_length,sequence_length,query_length,q_len,"
-     "kv_len,tgt_len,src_len,max_seq_len,max_seqlen_kv,max_seq_len_q,max_seq_len_kv",
+     "kv_len,tgt_len,src_len,max_seq_len,max_seqlen_kv,max_seq_len_q,max_seq_len_kv,max_s",
      to_translate("leave it out: the lengths follow from the tensors")},
     {"enable_gqa,num_kv_groups,num_key_value_groups,num_groups,groups",
      to_translate("leave it out: query heads share key heads wherever there are fewer of these")},

@@ -333,7 +333,8 @@ void check_stored_type(const JsonValue& value, const std::string& stored,
   throw input_error(
       translated("the file holds numbers of the type {1}, not {2}", stored, type->string()),
       pointer_to(pointer, "dtype"),
-      translated("leave it out: \"dtype\" at the top of the document says what is computed in"));
+      translated("leave it out: \"dtype\" at the top of the document says what is computed in; "
+                 "numbers rounded to bfloat16 come from a .safetensors or .pt file"));
 }
 
 // The error of a stated shape that a file does not have, with "reshape" as its help if the file has

@@ -165,8 +165,9 @@ constexpr ForeignNames foreign_names[]{
     {"self", "self-attention,selfattention,self-attn"},
     {"cross", "cross-attention,crossattention,cross-attn"},
     {"scaled-dot-product",
-     "sdp,flash,flash-attention,flashattention,scaled-dot-product-attention,scaled-dot,"
-     "scaleddotproduct,scaleddotproductattention,dotproductattention"},
+     "sdp,flash,flash-attention,flashattention,flash-attention-2,flash-attention-3,flash-attn-2,"
+     "flash-attn-3,fa2,fa3,scaled-dot-product-attention,scaled-dot,scaleddotproduct,"
+     "scaleddotproductattention,dotproductattention"},
     {"dot-product", "dot,dot-product-attention"},
     {"general", "multiplicative,bilinear"},
     {"luong", "luong-attention,luongattention"},

@@ -45,6 +45,7 @@ TEST_CASE("keys of kernels get the document's own") {
           {R"("seqused_k":[1])", "/seqused_k", "write \"valid_lens\""},
           {R"("max_seqlen_q":2)", "/max_seqlen_q",
            "leave it out: the lengths follow from the tensors"},
+          {R"("max_s":2)", "/max_s", "leave it out: the lengths follow from the tensors"},
           {R"("mask":{"cu_seqlens_q":[0,2],"cu_seqlens_k":[0,2],"max_seqlen_q":2})",
            "/mask/max_seqlen_q", "leave it out: the lengths follow from the tensors"},
           {R"("sinks":[1],"sinsk":[1])", "/sinsk",
@@ -279,6 +280,9 @@ TEST_CASE("kinds and sources of numbers get what is meant") {
           {R"("attention":"MQA")", "/attention",
            R"(write "scaled_dot_product", whose query heads share key heads where there are )"
            R"(fewer of these, or "multi_head" with "kv_heads")"},
+          {R"("attention":"flash_attention_2")", "/attention",
+           R"(did you mean "scaled_dot_product"?)"},
+          {R"("attention":"fa3")", "/attention", R"(did you mean "scaled_dot_product"?)"},
           {R"("attention":"PagedAttention")", "/attention",
            R"(write "scaled_dot_product", and beside it "block_table", a row of pages for each )"
            R"(sample, and "valid_lens")"},

@@ -85,11 +85,13 @@ TEST_CASE("tensors come from files, with the names they have there") {
   CHECK(error_from([&] { typed("bfloat16"); }, std::nullopt) ==
         "the file holds numbers of the type float32, not bfloat16\n"
         "  where: /query/dtype\n"
-        "  help:  leave it out: \"dtype\" at the top of the document says what is computed in");
+        "  help:  leave it out: \"dtype\" at the top of the document says what is computed in; "
+        "numbers rounded to bfloat16 come from a .safetensors or .pt file");
   CHECK(error_from([&] { typed("float16"); }, std::nullopt) ==
         "the file holds numbers of the type float32, not float16\n"
         "  where: /query/dtype\n"
-        "  help:  leave it out: \"dtype\" at the top of the document says what is computed in");
+        "  help:  leave it out: \"dtype\" at the top of the document says what is computed in; "
+        "numbers rounded to bfloat16 come from a .safetensors or .pt file");
 }
 
 TEST_CASE("a missing file is an error of the file that names the place in the document") {
