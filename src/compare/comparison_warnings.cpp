@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attn/compare.hpp"
@@ -8,7 +10,9 @@
 #include "compare/compared_tensors.hpp"
 #include "maps/selected_map.hpp"
 #include "result/tensor_names.hpp"
+#include "support/errors.hpp"
 #include "support/printable.hpp"
+#include "support/reader_text.hpp"
 #include "support/translated.hpp"
 
 namespace attn {
@@ -57,12 +61,49 @@ std::vector<const TensorComparison*> alone_of(const Comparison& comparison, Outc
   return found;
 }
 
+// Warns of gradients that one file has by the names of a kernel and the other by those of a result,
+// all at once. Gives the names that it tells.
+std::vector<std::string> warn_of_gradients(Comparison& comparison) {
+  constexpr std::pair<std::string_view, std::string_view> gradients[]{
+      {"gradient.query", "dq,dQ,grad_q,q_grad,q.grad,grad_query,query_grad"},
+      {"gradient.key", "dk,dK,grad_k,k_grad,k.grad,grad_key,key_grad"},
+      {"gradient.value", "dv,dV,grad_v,v_grad,v.grad,grad_value,value_grad"}};
+  const auto shape_of = [](const TensorComparison& tensor) {
+    return tensor.outcome == Outcome::only_in_a ? tensor.a.shape : tensor.b.shape;
+  };
+  std::vector<std::string> told;
+  std::string theirs, ours, renamed;
+  for (const auto& [own, others] : gradients) {
+    const TensorComparison *result = nullptr, *kernel = nullptr;
+    for (const TensorComparison& tensor : comparison.tensors) {
+      if (!is_alone(tensor)) continue;
+      if (tensor.name == own) result = &tensor;
+      if (has_word(others, tensor.name)) kernel = &tensor;
+    }
+    if (result == nullptr || kernel == nullptr || result->outcome == kernel->outcome ||
+        shape_of(*result) != shape_of(*kernel))
+      continue;
+    theirs += (theirs.empty() ? "" : name_separator()) + in_quotes(kernel->name);
+    ours += (ours.empty() ? "" : name_separator()) + in_quotes(own);
+    renamed += (renamed.empty() ? "" : " ") + ("CompareRequest::renamed " + kernel->name) + "=" +
+               std::string(own);
+    told.insert(told.end(), {kernel->name, result->name});
+  }
+  if (!told.empty()) {
+    comparison.warnings.push_back(
+        translated("{1} and {2} are not compared, as their names differ; {3} compares them", theirs,
+                   ours, renamed));
+  }
+  return told;
+}
+
 // Warns of a tensor that A alone has, and one of B alone, which are the only ones of their shape:
 // "out" and "output".
 void warn_of_other_names(Comparison& comparison) {
+  const std::vector<std::string> told = warn_of_gradients(comparison);
   std::vector<std::string> warnings;
   for (const TensorComparison& tensor : comparison.tensors) {
-    if (tensor.outcome != Outcome::only_in_a) continue;
+    if (tensor.outcome != Outcome::only_in_a || std::ranges::count(told, tensor.name) > 0) continue;
     const auto like_it = alone_of(comparison, Outcome::only_in_a, tensor.a.shape);
     const auto others = alone_of(comparison, Outcome::only_in_b, tensor.a.shape);
     if (like_it.size() != 1 || others.size() != 1) continue;

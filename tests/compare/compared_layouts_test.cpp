@@ -125,6 +125,22 @@ TEST_CASE("gradients of queries without keys are left out, those of keys are not
   CHECK_FALSE(agree("value"));
 }
 
+TEST_CASE("gradients by a kernel's names are told all at once") {
+  const TemporaryFolder folder;
+  const Tensor states = numbered(), queries({2, 1}, std::vector<float>{1, 2});
+  CHECK(compare(folder, {{"dq", queries}, {"dk", states}, {"dv", states}, {"output", states}},
+                {{"gradient.query", queries},
+                 {"gradient.key", states},
+                 {"gradient.value", states},
+                 {"output", states}})
+            .warnings ==
+        std::vector<std::string>{
+            "\"dq\", \"dk\", \"dv\" and \"gradient.query\", \"gradient.key\", "
+            "\"gradient.value\" are not compared, as their names differ; CompareRequest::renamed "
+            "dq=gradient.query CompareRequest::renamed dk=gradient.key CompareRequest::renamed "
+            "dv=gradient.value compares them"});
+}
+
 TEST_CASE("tensors that only their names keep apart, and stacks, are told") {
   const TemporaryFolder folder;
   const Tensor output = numbered(), zeros(Shape{2, 4, 3, 2}, std::vector<float>(48, 0.0F)),
