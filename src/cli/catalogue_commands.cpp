@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -60,10 +61,14 @@ std::string_view keys_of_feature(std::string_view word) {
       {"padding|valid_lens", R"("valid_lens": […])"},
       {"packed|varlen|cu_seqlens|documents", R"("mask": {"cu_seqlens": […]})"},
       {"decode|kv_cache|cache|past", R"("past_key": …, "past_value": …)"},
-      {"dropout", R"("dropout": 0.1, "seed": 0)"}};
+      {"linear|linear_attention", R"("linear_attention": {})"},
+      {"dropout", R"("dropout": {"p": 0.1, "training": true}, "seed": 0)"}};
+  // As it may be written: "GQA", "kv-cache".
+  std::string wanted = '|' + std::string(word) + '|';
+  for (char& c : wanted)
+    c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto& [words, keys] : features) {
-    if (('|' + std::string(words) + '|').find('|' + std::string(word) + '|') != std::string::npos)
-      return keys;
+    if (('|' + std::string(words) + '|').find(wanted) != std::string::npos) return keys;
   }
   return "";
 }

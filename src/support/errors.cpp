@@ -169,6 +169,7 @@ constexpr ForeignNames foreign_names[]{
      "flash-attn-3,fa2,fa3,scaled-dot-product-attention,scaled-dot,scaleddotproduct,"
      "scaleddotproductattention,dotproductattention"},
     {"dot-product", "dot,dot-product-attention"},
+    {"rotary", "rope,rotary-embedding,rotary-embeddings"},
     {"general", "multiplicative,bilinear"},
     {"luong", "luong-attention,luongattention"},
     {"additive", "concat,mlp,additive-attention,additiveattention"},

@@ -68,6 +68,27 @@ TEST_CASE("an example of the folder is found by its name, and by one that is nea
   told("sliding_windows", "own/sliding_window.json");
 }
 
+TEST_CASE("what is a key of documents gets the example to begin with and the key") {
+  const auto told = [](const std::string& word, const std::string& help) {
+    CHECK(attn_cli({"example", word}).errors ==
+          "attn-cli: there is no example \"" + word +
+              "\"\n  where: attn-cli example\n  help:  " + help + "\n");
+  };
+  const std::string begin = "begin with attn-cli example sdpa, and write ";
+  told("paged", begin + R"("block_table": [[…]], "valid_lens": […] into it)");
+  told("kv-cache", begin + R"("past_key": …, "past_value": … into it)");
+  told("GQA", begin + R"("heads": …, "kv_heads": … into it)");
+  told("linear_attention", begin + R"("linear_attention": {} into it)");
+  told("rope", R"(did you mean "rotary"?)");
+  // Without training nothing would be dropped.
+  const std::string dropout = R"("dropout": {"p": 0.1, "training": true}, "seed": 0)";
+  told("dropout", begin + dropout + " into it");
+  const Outcome run =
+      attn_cli({"validate", "-"}, ".",
+               R"({"attention": "sdpa", "query": [[1, 0], [0, 1]], )" + dropout + "}");
+  CHECK(run.exit_code == 0);
+}
+
 TEST_CASE("list names every kind, and its JSON is one object") {
   const Outcome text = attn_cli({"list"});
   CHECK(text.exit_code == 0);
