@@ -40,6 +40,7 @@ struct ExplainOptions {
   std::optional<std::string> against_logit;  ///< as in WhyOptions
   std::optional<std::size_t> split_query;    ///< of both; absent = the last token
   std::optional<std::size_t> key;            ///< of the score; absent = that of the largest weight
+  std::optional<std::string> key_token;      ///< in its place: the key's token
   MapRequest maps;                           ///< choice among existing maps
   ExplanationFormat format = ExplanationFormat::text;
 };

@@ -86,7 +86,7 @@ void add_logits(Flags& flags, LogitNames to, const std::string& meaning);
 /// Adds --paths, whose ends `take` gets, none for all, and --logit-difference, what they change.
 void add_paths(Flags& flags, LogitNames logits, std::function<void(std::vector<std::string>)> take);
 /// Adds these and --key, the choice of the numbers of a model that are split into parts.
-void add_why(Flags& flags, LogitNames logits, std::optional<std::size_t>& key);
+void add_why(Flags& flags, LogitNames logits, std::function<void(const std::string&)> take_key);
 /// Adds --why, these, each of which may be given for each text, and --key, for documents.
 void add_splits(Flags& flags, DocumentOptions& options);
 /// Makes --query choose the query of a split, where flags ask for one, in place of the pictures'.

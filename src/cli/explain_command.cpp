@@ -183,7 +183,13 @@ Command explain_command() {
                          "--layers", translated("leave it out"));
            })
       .optional_value = true;
-  add_why(flags, {options.logit, options.against_logit}, options.key);
+  add_why(flags, {options.logit, options.against_logit}, [&options](const std::string& text) {
+    if (is_digits(text)) {
+      options.key = whole_number("--key", text);
+    } else {
+      options.key_token = text;
+    }
+  });
   flags.toggle("--csv", given->csv,
                translated("For --why or --logit: print a row for each pair of parts, or part"));
   flags.need({"--csv"}, {"--why", "--logit"});

@@ -341,21 +341,14 @@ void add_paths(Flags& flags, LogitNames logits,
       .optional_value = true;
 }
 
-namespace {
-
-void add_key(Flags& flags, std::optional<std::size_t>& key) {
-  flags.add("--key", "N", translated("Key whose scores are split, counted from 0"),
-            [&key](const std::string& text) { key = position_of("--key", text); });
-  flags.need({"--key"}, {"--why"});
-}
-
-}  // namespace
-
-void add_why(Flags& flags, LogitNames logits, std::optional<std::size_t>& key) {
+void add_why(Flags& flags, LogitNames logits, std::function<void(const std::string&)> take_key) {
   add_logits(flags, logits,
              translated("Split the logit of a token, by its text or id, among heads, feed-forwards "
                         "and the tokens that heads read (default: the likeliest token)"));
-  add_key(flags, key);
+  flags.add("--key", "N|TOKEN",
+            translated("Key whose scores are split, counted from 0, or its token"),
+            std::move(take_key));
+  flags.need({"--key"}, {"--why"});
 }
 
 void add_splits(Flags& flags, DocumentOptions& options) {
@@ -376,7 +369,9 @@ void add_splits(Flags& flags, DocumentOptions& options) {
                       "difference counts; given several times, one for each text"),
            [&options](const std::string& text) { options.against_logit.push_back(text); })
       .repeats = true;
-  add_key(flags, options.why_key);
+  flags.add("--key", "N", translated("Key whose scores are split, counted from 0"),
+            [&options](const std::string& text) { options.why_key = position_of("--key", text); });
+  flags.need({"--key"}, {"--why"});
 }
 
 void take_query_of_split(RunOptions& options) {

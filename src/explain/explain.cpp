@@ -332,7 +332,7 @@ ExplainOutcome explained_document(const ExplainOptions& options, const Document&
 
 // Throws Error(usage) for a key without a split that it would be of.
 void check_key(const ExplainOptions& options) {
-  if (!options.key || options.why || options.logit) return;
+  if ((!options.key && !options.key_token) || options.why || options.logit) return;
   throw Error(ErrorKind::usage, translated("{1} chooses the key of a split", "ExplainOptions::key"),
               "ExplainOptions::key",
               translated("leave it out, or split the score with ExplainOptions::why"));

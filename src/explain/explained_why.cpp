@@ -13,6 +13,7 @@
 #include "explain/explained_query.hpp"
 #include "explain/explained_steps.hpp"
 #include "explain/explanation.hpp"
+#include "maps/map_selection.hpp"
 #include "report/facts.hpp"
 #include "result/result_writer.hpp"
 #include "run/document_run.hpp"
@@ -468,6 +469,19 @@ class WhyExplanation {
     }
   }
 
+  // Position of the key among the tokens that the explained head reads.
+  std::size_t key_of(const ModelTexts& text, const Architecture& model) const {
+    const auto head = named_attention(options_, model);
+    const bool decoder = head && head->stack == ModelPlace::Stack::decoder;
+    const std::size_t keys = (decoder ? text.decoder_ids : text.ids).front().size();
+    for (const PlannedAttention& attention : plan_.attentions) {
+      if (attention.name.in_decoder() == decoder && attention.name.is_self())
+        return named_key(*options_.key_token, keys,
+                         Labels::of_sample(attention.labels.key, options_.sample));
+    }
+    return named_key(*options_.key_token, keys, {});
+  }
+
   // Position of the token among those that the explained stack reads.
   std::size_t named_query(const ModelTexts& text, const Architecture& model) const {
     const auto head = named_attention(options_, model);
@@ -490,6 +504,7 @@ class WhyExplanation {
     if (options_.split_query) why.query = options_.split_query;
     if (options_.query_token) why.query = named_query(text, model);
     if (options_.key) why.key = options_.key;
+    if (options_.key_token) why.key = key_of(text, model);
     if (options_.logit) why.logit = options_.logit;
     if (options_.against_logit) why.against_logit = options_.against_logit;
     if (!options_.why) return why;

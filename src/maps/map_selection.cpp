@@ -90,10 +90,35 @@ std::string patch_range(const std::string& query, const std::vector<std::string>
                     columns - 1, std::to_string(rows - 1) + "," + std::to_string(columns - 1));
 }
 
-// Position of a query that is named by its label, as in the file or as pictures show it, or by its
-// position.
-std::size_t named_query(const std::string& query, std::size_t count,
-                        const std::vector<std::string>& labels) {
+// Where one position is named, and what is said of a name that is not one; {1} is the number or the
+// name, {2} the name or the number of positions.
+struct NamedPosition {
+  const char *field, *several, *beyond, *range, *unknown;
+  std::string (*counted)(std::size_t);
+  std::string (*instead_of_range)(const std::string&);
+};
+const NamedPosition a_query{
+    "MapSelection::query",
+    to_translate("{1} queries are called \"{2}\": {3}"),
+    to_translate("there is no query {1} among {2}"),
+    to_translate("\"{1}\" is a range, not one query"),
+    to_translate("no query is called \"{1}\""),
+    [](std::size_t count) { return translated_count(count, "{1} query", "{1} queries"); },
+    [](const std::string& range) {
+      return translated("write {1}", "MapSelection::queries " + range);
+    }};
+const NamedPosition a_key{
+    "ExplainOptions::key",
+    to_translate("{1} keys are called \"{2}\": {3}"),
+    to_translate("there is no key {1} among {2}"),
+    to_translate("\"{1}\" is a range, not one key"),
+    to_translate("no key is called \"{1}\""),
+    [](std::size_t count) { return translated_count(count, "{1} key", "{1} keys"); },
+    [](const std::string&) { return translated("give one key"); }};
+
+// Position that is named by its label, as in the file or as pictures show it, or by its number.
+std::size_t named_position(const NamedPosition& of, const std::string& query, std::size_t count,
+                           const std::vector<std::string>& labels) {
   const auto readable = readable_tokens(labels, token_spelling({&labels}), false);
   std::vector<std::size_t> named;
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -101,9 +126,7 @@ std::size_t named_query(const std::string& query, std::size_t count,
   }
   if (const auto place = position_of_name(query, {&labels, &readable}, count)) return *place;
   if (named.size() > 1) {
-    throw input_error(translated("{1} queries are called \"{2}\": {3}", named.size(), query,
-                                 listed_numbers(named)),
-                      "MapSelection::query",
+    throw input_error(translated(of.several, named.size(), query, listed_numbers(named)), of.field,
                       translated("give the position of one of them, such as {1}", named[1]));
   }
   if (named.size() == 1) return named[0];
@@ -117,17 +140,14 @@ std::size_t named_query(const std::string& query, std::size_t count,
   const bool number = parse_number(query, position);
   if (number && position < count) return position;
   if (number) {
-    throw input_error(translated("there is no query {1} among {2}", query,
-                                 translated_count(count, "{1} query", "{1} queries")),
-                      "MapSelection::query", give_below(count));
+    throw input_error(translated(of.beyond, query, of.counted(count)), of.field, give_below(count));
   }
   if (names_range(query)) {
-    throw input_error(translated("\"{1}\" is a range, not one query", query), "MapSelection::query",
-                      translated("write {1}", "MapSelection::queries " + query));
+    throw input_error(translated(of.range, query), of.field, of.instead_of_range(query));
   }
   const std::vector<std::string_view> known(labels.begin(), labels.end());
   const std::string of_patches = patch_range(query, labels);
-  throw input_error(translated("no query is called \"{1}\"", query), "MapSelection::query",
+  throw input_error(translated(of.unknown, query), of.field,
                     labels.empty()       ? translated("give its position from 0")
                     : of_patches.empty() ? suggestion(query, known)
                                          : of_patches);
@@ -320,10 +340,15 @@ Positions selected_queries(const MapSelection& selection, std::size_t count,
                 "MapSelection::queries", translated("leave one of them out"));
   }
   if (selection.query) {
-    const std::size_t query = named_query(*selection.query, count, labels);
+    const std::size_t query = named_position(a_query, *selection.query, count, labels);
     return {query, query + 1};
   }
   return positions_in(selection.queries, count, "MapSelection::queries", counted_queries);
+}
+
+std::size_t named_key(const std::string& key, std::size_t count,
+                      const std::vector<std::string>& labels) {
+  return named_position(a_key, key, count, labels);
 }
 
 std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_t count,

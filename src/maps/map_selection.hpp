@@ -62,6 +62,11 @@ bool samples_together(const MapSelection& selection);
 Positions selected_queries(const MapSelection& selection, std::size_t count,
                            const std::vector<std::string>& labels);
 
+/// The position among `count` keys of the one that is named by its label or position, as queries
+/// are. Throws Error(input) at ExplainOptions::key.
+std::size_t named_key(const std::string& key, std::size_t count,
+                      const std::vector<std::string>& labels);
+
 /// Chosen positions among `count` keys, whose labels are given, or none. Throws Error(input) naming
 /// the field.
 std::vector<std::size_t> selected_keys(const MapSelection& selection, std::size_t count,

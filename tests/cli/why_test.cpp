@@ -342,6 +342,27 @@ TEST_CASE(
   CHECK(piped.output.ends_with(explained.substr(start)));
 }
 
+TEST_CASE("explain --why takes a key by its token, as queries are taken") {
+  const auto explained = [](const std::string& key) {
+    return attn_cli({"explain", "--model", std::string(ATTN_DATA) + "/speeches", "--text",
+                     "The people of the United States, and the people of the world", "--why", "2.3",
+                     "--key", key});
+  };
+  const Outcome once = explained(" United");
+  CHECK(once.errors.empty());
+  CHECK(once.output.find("Why head 2.3 looks from \" world\" (15) at \" United\" (7)\n") !=
+        std::string::npos);
+  CHECK(once.output == explained("7").output);
+  CHECK(once.output == explained("\" United\" (7)").output);
+  CHECK(explained(" people").errors ==
+        "attn-cli: 2 keys are called \" people\": 4 and 12\n  where: --key\n  help:  give the "
+        "position of one of them, such as 12\n");
+  CHECK(explained(" Unted").errors.starts_with(
+      "attn-cli: no key is called \" Unted\"\n  where: --key\n  help:  did you mean \" United\"?"));
+  CHECK(explained("2:4").errors ==
+        "attn-cli: \"2:4\" is a range, not one key\n  where: --key\n  help:  give one key\n");
+}
+
 TEST_CASE("explain --why --csv has a row for each pair of parts") {
   std::vector<std::string> asked{"explain", pythia, "--layer", "1", "--head", "0",
                                  "--query", "3",    "--key",   "2", "--why",  "--csv"};
