@@ -91,6 +91,9 @@ struct AttentionHeads {
   bool same_positions = true;             ///< whether queries and keys are the same tokens
   bool tokens_known = true;
   std::vector<std::vector<double>> errors = {};  ///< standard errors of means over texts; else none
+  /// Of one text: the queries that count, those among them that see more than one key, and those
+  /// whose token stands earlier; 0 if unknown.
+  std::size_t counted = 0, queries = 0, repeated = 0;
 
   /// Number of one of the heads.
   std::size_t number(std::size_t head) const { return numbers.empty() ? head : numbers[head]; }

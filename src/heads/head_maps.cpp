@@ -153,6 +153,25 @@ std::vector<HeadValues> values_of(const AttentionMap& map, const HeadCounting& c
   return means_of_samples(values, samples);
 }
 
+void count_repeated(const AttentionMap& map, const HeadCounting& counting, AttentionHeads& heads) {
+  const Shape& shape = map.numbers.shape();
+  const bool plain = counting.measure == HeadCounting::Measure::share &&
+                     !counting.without_first_key && !counting.without_self;
+  if (shape[0] != 1 || map.query_tokens.empty() || !plain) return;
+  const MapTokens& tokens = map.query_tokens[0];
+  const MapPositions positions(shape[2], shape[3], &tokens, nullptr, map.same_positions);
+  const std::vector<std::size_t>& before = positions.same_before;
+  const std::vector<std::size_t> seen = seen_keys(map, 0, 0);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const bool special = i < tokens.special.size() && tokens.special[i] != 0;
+    const std::size_t keys = seen.empty() ? shape[3] : seen[i];
+    if ((counting.ignore_special && special) || keys == 0) continue;
+    ++heads.counted;
+    if (keys > 1) ++heads.queries;
+    if (before[i] < shape[2]) ++heads.repeated;
+  }
+}
+
 std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,
                                          std::size_t samples) {
   const std::size_t heads = values.size() / samples;

@@ -63,6 +63,11 @@ bool reads_scores(const std::vector<HeadStatistic>& statistics);
 std::vector<HeadValues> values_of(const AttentionMap& map, const HeadCounting& counting,
                                   std::size_t threads);
 
+/// Notes how many queries of a map of one sample count, and how many have a token that stands
+/// earlier; nothing where several samples, other keys or unknown tokens leave that open, or where
+/// patterns leave out keys.
+void count_repeated(const AttentionMap& map, const HeadCounting& counting, AttentionHeads& heads);
+
 /// Means over samples of values [B,H], of the largest score the largest. A value that is NaN does
 /// not count.
 std::vector<HeadValues> means_of_samples(const std::vector<HeadValues>& values,

@@ -323,6 +323,7 @@ class Reading {
         map.planned ? chosen_part(map, options_.maps.selection) : AttentionMap();
     const AttentionMap& counted = map.planned ? part : map;
     put_statistics(counted, values_of(counted, options_.counting, options_.document.threads));
+    count_repeated(counted, options_.counting, outcome_.attentions.back());
     for (std::size_t b = labels_.size(); b < map.numbers.shape()[0]; ++b) {
       labels_.push_back(Labels::of_sample(map.labels.query, b));
     }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "attention/attention_name.hpp"
@@ -29,6 +28,7 @@ struct Row {
   std::string name;
   const std::vector<double>* numbers;
   const std::vector<double>* errors = nullptr;  // of means over texts
+  const AttentionHeads* of = nullptr;
 
   double operator[](HeadStatistic statistic) const {
     return (*numbers)[static_cast<std::size_t>(statistic)];
@@ -45,7 +45,7 @@ std::vector<Row> rows_of(const HeadsOutcome& outcome) {
     const AttentionName name(attention.name);
     for (std::size_t h = 0; h < attention.heads.size(); ++h) {
       rows.push_back({name.head_name(attention.number(h)), &attention.heads[h],
-                      attention.errors.empty() ? nullptr : &attention.errors[h]});
+                      attention.errors.empty() ? nullptr : &attention.errors[h], &attention});
     }
   }
   return rows;
@@ -183,13 +183,83 @@ std::string_view name_of(HeadStatistic statistic) {
   return info_of(statistic).name;
 }
 
+namespace {
+
+// A sentence about the heads that look at what came after an earlier copy of the token: by the
+// weight in the queries whose token has one, which few may. Empty if none does, or if the queries
+// are unknown.
+std::string what_copies(const std::vector<Row>& rows) {
+  constexpr std::size_t fewest_queries = 3;
+  const auto of_repeated = [](const Row& row) {
+    return row[HeadStatistic::induction_score] * static_cast<double>(row.of->counted) /
+           static_cast<double>(row.of->repeated);
+  };
+  const Row* strongest = nullptr;
+  std::size_t count = 0;
+  for (const Row& row : rows) {
+    if (row.of->repeated < std::min(fewest_queries, row.of->queries)) continue;
+    if (row.of->repeated == 0 || !(of_repeated(row) >= most_of_it)) continue;
+    ++count;
+    if (strongest == nullptr || of_repeated(row) > of_repeated(*strongest)) strongest = &row;
+  }
+  if (strongest == nullptr) return "";
+  const std::string share = with_decimals(of_repeated(*strongest), 2);
+  const std::size_t repeated = strongest->of->repeated, all = strongest->of->queries;
+  return count == 1
+             ? translated(
+                   "Head {1} looks at what came after an earlier copy of the token: {2} of its "
+                   "weight in the {3} of {4} queries that have one.",
+                   strongest->name, share, repeated, all)
+             : translated(
+                   "{1} heads look at what came after an earlier copy of the token, most of all "
+                   "{2}: {3} of its weight in the {4} of {5} queries that have one.",
+                   count, strongest->name, share, repeated, all);
+}
+
+// A sentence that names the heads which copy random tokens, the strongest first; empty if none
+// does.
+std::string what_copies_at_random(const HeadsOutcome& outcome) {
+  constexpr std::size_t most_names = 4, of_induction = 2;
+  std::vector<std::pair<double, std::string>> heads;
+  for (const InductionHeads& attention : outcome.induction) {
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      const double weight = attention.heads[h][of_induction];
+      if (weight >= most_of_it)
+        heads.emplace_back(weight, AttentionName(attention.name).head_name(h));
+    }
+  }
+  if (heads.empty()) return "";
+  std::ranges::stable_sort(heads, std::ranges::greater(),
+                           [](const auto& head) { return head.first; });
+  std::string names;
+  for (std::size_t n = 0; n < std::min(most_names, heads.size()); ++n) {
+    names += (n == 0 ? "" : name_separator()) + heads[n].second + " (" +
+             with_decimals(heads[n].first, 2) + ")";
+  }
+  return heads.size() <= most_names
+             ? translated("Induction heads of the test on random tokens: {1}.", names)
+             : translated("Induction heads of the test on random tokens: {1} and {2} more.", names,
+                          heads.size() - most_names);
+}
+
+std::string joined(const std::string& text, const std::string& sentence) {
+  if (text.empty() || sentence.empty()) return text + sentence;
+  return translated("{1} {2}", text, sentence);
+}
+
+}  // namespace
+
 std::string what_stands_out(const HeadsOutcome& outcome) {
   using enum HeadStatistic;
   // Rare behaviour first: nearly every model has heads that look at the first token.
   constexpr std::array places{induction_score, previous, next, duplicate_score, self,
                               separators,      first};
   const std::vector<Row> rows = rows_of(outcome);
-  std::string text;
+  std::string text = what_copies_at_random(outcome);
+  const std::string copies = std::ranges::count(outcome.statistics, induction_score) > 0
+                                 ? what_copies(rows)
+                                 : std::string();
+  text = joined(text, copies);
   std::optional<HeadStatistic> largest_of;
   const Row* largest = nullptr;
   for (const HeadStatistic place : places) {
@@ -210,14 +280,14 @@ std::string what_stands_out(const HeadsOutcome& outcome) {
       largest = strongest;
       largest_of = place;
     }
-    if (count == 0) continue;
+    if (count == 0 || (place == induction_score && !copies.empty())) continue;
     const std::string value = with_decimals(share, 2);
     const std::string where = translated(info_of(place).looks_at);
     const std::string found =
         count == 1 ? translated("Head {1} looks at {2} ({3}).", strongest->name, where, value)
                    : translated("{1} heads look at {2}, most of all {3} ({4}).", count, where,
                                 strongest->name, value);
-    text = text.empty() ? found : translated("{1} {2}", text, found);
+    text = joined(text, found);
   }
   const bool all = std::ranges::all_of(places, [&](HeadStatistic place) {
     return std::ranges::count(outcome.statistics, place) > 0;
@@ -278,57 +348,6 @@ std::string csv_place(const std::string& attention, std::size_t head) {
   const AttentionName name(attention);
   return (name.layer() ? std::to_string(*name.layer()) : "") + "," + in_csv(name.stack_name()) +
          "," + std::to_string(head);
-}
-
-std::string heads_csv(const HeadsOutcome& outcome, bool wide) {
-  // Means of the shares of an answer stand after the statistics, as "share_context", and before
-  // the weights of random tokens that are repeated.
-  std::vector<std::string> names;
-  for (const HeadStatistic statistic : outcome.statistics) names.emplace_back(name_of(statistic));
-  std::map<std::string, std::vector<std::vector<double>>> shares, repeated;
-  if (outcome.shares) {
-    const auto means = mean_shares(*outcome.shares);
-    for (std::size_t n = 0; n < means.size(); ++n) {
-      shares[outcome.shares->attentions[n]] = means[n];
-    }
-    for (const std::string& part : outcome.shares->parts) names.push_back(in_csv("share_" + part));
-  }
-  const std::size_t before_repeated = names.size();
-  for (const InductionHeads& attention : outcome.induction)
-    repeated[attention.name] = attention.heads;
-  if (!repeated.empty())
-    names.insert(names.end(), {"random_previous", "random_duplicate", "random_induction"});
-  std::string text(csv_place_columns);
-  if (!wide) text += ",statistic,value";
-  for (std::size_t i = 0; wide && i < names.size(); ++i) text += "," + names[i];
-  text += "\n";
-  for (const AttentionHeads& attention : outcome.attentions) {
-    const auto own = shares.find(attention.name), test = repeated.find(attention.name);
-    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
-      const std::string place = csv_place(attention.name, attention.number(h));
-      std::vector<double> numbers;
-      for (const HeadStatistic statistic : outcome.statistics) {
-        numbers.push_back(attention.heads[h][static_cast<std::size_t>(statistic)]);
-      }
-      if (own != shares.end()) {
-        numbers.insert(numbers.end(), own->second[h].begin(), own->second[h].end());
-      }
-      numbers.resize(before_repeated, std::nan(""));
-      const std::size_t number = attention.number(h);
-      if (test != repeated.end() && number < test->second.size()) {
-        const std::vector<double>& weights = test->second[number];
-        numbers.insert(numbers.end(), weights.begin(), weights.end());
-      }
-      numbers.resize(names.size(), std::nan(""));
-      if (wide) text += place;
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        const std::string value = in_csv(numbers[i]);
-        text += wide ? "," + value : place + "," + names[i] + "," + value + "\n";
-      }
-      if (wide) text += "\n";
-    }
-  }
-  return text;
 }
 
 namespace {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "attn/heads.hpp"
 
@@ -19,6 +21,57 @@ std::string moved_csv(const HeadPatches& patches, double difference) {
 }
 
 }  // namespace
+
+std::string heads_csv(const HeadsOutcome& outcome, bool wide) {
+  // Means of the shares of an answer stand after the statistics, as "share_context", and before
+  // the weights of random tokens that are repeated.
+  std::vector<std::string> names;
+  for (const HeadStatistic statistic : outcome.statistics) names.emplace_back(name_of(statistic));
+  std::map<std::string, std::vector<std::vector<double>>> shares, repeated;
+  if (outcome.shares) {
+    const auto means = mean_shares(*outcome.shares);
+    for (std::size_t n = 0; n < means.size(); ++n) {
+      shares[outcome.shares->attentions[n]] = means[n];
+    }
+    for (const std::string& part : outcome.shares->parts) names.push_back(in_csv("share_" + part));
+  }
+  const std::size_t before_repeated = names.size();
+  for (const InductionHeads& attention : outcome.induction)
+    repeated[attention.name] = attention.heads;
+  if (!repeated.empty())
+    names.insert(names.end(), {"random_previous", "random_duplicate", "random_induction"});
+  std::string text(csv_place_columns);
+  if (!wide) text += ",statistic,value";
+  for (std::size_t i = 0; wide && i < names.size(); ++i) text += "," + names[i];
+  text += "\n";
+  for (const AttentionHeads& attention : outcome.attentions) {
+    const auto own = shares.find(attention.name), test = repeated.find(attention.name);
+    for (std::size_t h = 0; h < attention.heads.size(); ++h) {
+      const std::string place = csv_place(attention.name, attention.number(h));
+      std::vector<double> numbers;
+      for (const HeadStatistic statistic : outcome.statistics) {
+        numbers.push_back(attention.heads[h][static_cast<std::size_t>(statistic)]);
+      }
+      if (own != shares.end()) {
+        numbers.insert(numbers.end(), own->second[h].begin(), own->second[h].end());
+      }
+      numbers.resize(before_repeated, std::nan(""));
+      const std::size_t number = attention.number(h);
+      if (test != repeated.end() && number < test->second.size()) {
+        const std::vector<double>& weights = test->second[number];
+        numbers.insert(numbers.end(), weights.begin(), weights.end());
+      }
+      numbers.resize(names.size(), std::nan(""));
+      if (wide) text += place;
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string value = in_csv(numbers[i]);
+        text += wide ? "," + value : place + "," + names[i] + "," + value + "\n";
+      }
+      if (wide) text += "\n";
+    }
+  }
+  return text;
+}
 
 std::string patches_csv(const HeadPatches& patches) {
   const bool positions = std::ranges::any_of(patches.sweeps, &PatchSweep::by_position);
