@@ -320,6 +320,31 @@ void warn_of_one_file(const CompareRequest& request, Comparison& comparison) {
                        comparison.a, comparison.b));
 }
 
+// What was changed in the model of a result; nothing of other files, or of one that is gone.
+std::vector<std::string> changes_in(const std::filesystem::path& path, const FileAccess& access) {
+  if (path.extension() != ".json") return {};
+  try {
+    return ResultReader(path, access).changes();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// Names as the cause of differences what was changed in the model of one result alone.
+void tell_changes(const CompareRequest& request, const FileAccess& access, Comparison& comparison) {
+  const std::vector<std::string> a = changes_in(request.a, access),
+                                 b = changes_in(request.b, access);
+  if (a == b) return;
+  const auto tell = [&](const std::string& file, const std::vector<std::string>& changes) {
+    for (const std::string& change : changes) {
+      comparison.warnings.push_back(
+          translated("{1} is of a changed model: look there first. {2}", file, change));
+    }
+  };
+  tell(comparison.a, a);
+  tell(comparison.b, b);
+}
+
 // The names of tensors that are compared. Throws for files that hold none.
 std::vector<ComparedNames> pairs_of(const CompareRequest& request, ComparedFile& a, ComparedFile& b,
                                     Comparison& comparison) {
@@ -513,6 +538,7 @@ Comparison compared(const CompareRequest& given, FileAccess access) {
   }
   a.check_layout_used();
   b.check_layout_used();
+  if (!comparison.agree()) tell_changes(request, access, comparison);
   warn_of_comparison(request, rows_known, comparison);
   if (request.picture) draw(request, access, a, b, pairs, provenance, comparison);
   return comparison;

@@ -271,6 +271,16 @@ std::string ResultReader::document() const {
       .string();
 }
 
+std::vector<std::string> ResultReader::changes() const {
+  const JsonValue* told = is_result() ? root_.find("changes") : nullptr;
+  std::vector<std::string> changes;
+  if (told == nullptr || !told->is(JsonValue::Type::array)) return changes;
+  for (std::size_t i = 0; i < told->size(); ++i) {
+    if (told->element(i).is(JsonValue::Type::string)) changes.push_back(told->element(i).string());
+  }
+  return changes;
+}
+
 std::optional<std::string> ResultReader::kind() const {
   const JsonValue* kind = is_result() ? root_.find("attention") : nullptr;
   if (kind == nullptr || !kind->is(JsonValue::Type::string)) return std::nullopt;

@@ -105,6 +105,8 @@ class ResultReader {
   std::string title() const;
   /// Path of the document that a result of this program was computed from; empty if it says none.
   std::string document() const;
+  /// Sentences on what was changed in the model that a result of this program is of.
+  std::vector<std::string> changes() const;
   /// The kind of attention that a result of this program states.
   std::optional<std::string> kind() const;
   /// Labels of the queries and keys of a map; of another tensor those of the result.

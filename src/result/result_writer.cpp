@@ -206,6 +206,7 @@ Fact facts_of(const ResultFile& result) {
        {"document", unless_empty(result.document)},
        {"labels", facts_of(result.labels)},
        {"model", of_model([](const ModelReport& of) { return of.family; })},
+       {"changes", of_model([](const ModelReport& of) { return unless_empty(of.changes); })},
        {"tokens", of_model([](const ModelReport& of) { return unless_empty(of.tokens); })},
        {"decoder_tokens",
         of_model([](const ModelReport& of) { return unless_empty(of.decoder_tokens); })},

@@ -423,3 +423,30 @@ TEST_CASE("folders of results are compared, and a tensor without a name goes by 
         "  where: d.json\n"
         "  help:  run it first: attn-cli run d.json\n");
 }
+
+TEST_CASE("compare names what was changed in the model of one result") {
+  const TemporaryFolder folder;
+  const auto run = [&](const char* out, const std::vector<std::string>& more) {
+    std::vector<std::string> words{
+        "run",    "--model",           std::string(ATTN_DATA) + "/speeches",
+        "--text", "The people of the", "--plots",
+        "none",   "--quiet",           "--out",
+        out};
+    words.insert(words.end(), more.begin(), more.end());
+    CHECK(attn_cli(words, folder.path()).exit_code == 0);
+  };
+  run("whole", {});
+  run("off", {"--heads-off", "1.1"});
+  run("patched", {"--patch", "The peace of the", "--at", "0.2", "--heads-off", "1.1"});
+  const auto told = [&](const char* a, const char* b) {
+    return attn_cli({"compare", a, b}, folder.path()).errors;
+  };
+  const std::string off =
+      "off/result.json is of a changed model: look there first. Changed: zeros "
+      "instead of the output of 1.1.\n";
+  CHECK(told("whole", "off") == "attn-cli: warning: " + off);
+  CHECK(told("off", "off").find("changed model") == std::string::npos);
+  CHECK(told("off", "patched")
+            .find("patched/result.json is of a changed model: look there first. "
+                  "Changed: 0.2 comes from another text.") != std::string::npos);
+}
