@@ -345,10 +345,35 @@ GridFigure::Panel GridFigure::panel_at(const Box& box, std::size_t index) {
   return panel;
 }
 
+// Values are as large in all panels, and in panels of one shape and range in all or in none.
 void GridFigure::add_values() {
-  for (std::size_t i = 0; i < panels_.size(); ++i) {
-    panels_[i].values = cell_values(panels_[i].axes.box, matrices_[i], panels_[i].colours,
-                                    value_options_, figure_.typesetter());
+  CellValueOptions options = value_options_;
+  bool any = false, alike = true;
+  const auto add = [&] {
+    double least = options.most_size, most = 0;
+    for (std::size_t i = 0; i < panels_.size(); ++i) {
+      std::vector<CellValue>& values = panels_[i].values;
+      values = cell_values(panels_[i].axes.box, matrices_[i], panels_[i].colours, options,
+                           figure_.typesetter());
+      if (values.empty()) continue;
+      any = true;
+      least = std::min(least, values[0].size);
+      most = std::max(most, values[0].size);
+    }
+    alike = least >= most;
+    options.most_size = least;
+  };
+  add();
+  if (!figure_.standard() || !any) return;
+  const auto lacks_values = [&](const Panel& panel) {
+    const auto i = static_cast<std::size_t>(&panel - panels_.data());
+    return panel.values.empty() && value_range({&matrices_[i], 1}, true).has_value();
+  };
+  const bool alike_in_kind = !grid_.own_axes && !each_panel_its_range();
+  if (alike_in_kind && std::ranges::any_of(panels_, lacks_values)) {
+    for (Panel& panel : panels_) panel.values.clear();
+  } else if (!alike) {
+    add();
   }
 }
 

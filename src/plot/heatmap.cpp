@@ -438,9 +438,10 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
     return spread_over_means(matrix, all.axes.box, options.colors, figure, scale, colours);
   };
   const Arrangement all = arranged(figure, order, lay_out, {}, revised);
-  const std::vector<Callout> callouts = values.empty() && names_cells(heatmap, options)
-                                            ? callouts_on(all.axes.box, matrix, ticks, figure)
-                                            : std::vector<Callout>();
+  const bool named = values.empty() && figure.names_cells() && names_cells(heatmap, options);
+  const std::vector<Callout> callouts =
+      named ? callouts_on(all.axes.box, matrix, ticks, figure) : std::vector<Callout>();
+  figure.note_named_cells(!callouts.empty());
   Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
     draw_cells(canvas, all.axes.box, matrix, colours, figure.pixels(1));
     all.draw(canvas, figure, [&] {

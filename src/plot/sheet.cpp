@@ -59,6 +59,7 @@ class SheetFigure {
     if (sheet_.one_scale) share_colours();
     set_heights();
     shrink_to_height();
+    name_cells_alike();
     std::vector<double> tops;
     double height = heights_below(tops);
     if (outer_ != nullptr) return in_panel(tops, height);
@@ -188,6 +189,17 @@ class SheetFigure {
             picture.warnings.push_back(warning);
         }
       }
+    }
+  }
+
+  // Leaves out remarks on cells where not all heatmaps have some.
+  void name_cells_alike() {
+    bool all = true;
+    for (const std::vector<Panel>& row : rows_) {
+      for (const Panel& panel : row) all = all && panel.cells_named.value_or(true);
+    }
+    for (std::vector<Panel>& row : rows_) {
+      for (Panel& panel : row) panel.names_cells = all;
     }
   }
 

@@ -126,6 +126,25 @@ TEST_CASE("grids of many sizes and shapes can be drawn in every format") {
   }
 }
 
+TEST_CASE("values are as large in all panels, though those of one are longer") {
+  HeatmapGrid grid = grid_of(1, 2);
+  for (Heatmap& panel : grid.panels) panel.any_numbers = true;
+  grid.panels[0].weights = Tensor({4, 4}, std::vector<double>(16, 1));
+  grid.panels[1].weights = Tensor({4, 4}, std::vector<double>(16, 12345));
+  GridOptions options;
+  options.annotation.when = Annotate::on;
+  options.annotation.format = ".1f";
+  options.figure.figsize = {5, 3};
+  const std::string svg = draw_grid(grid, options, PictureFormat::svg).bytes;
+  const auto size_before = [&](const std::string& text) {
+    const std::size_t end = svg.find(">" + text + "<");
+    REQUIRE(end != std::string::npos);
+    const std::size_t at = svg.rfind("font-size=\"", end);
+    return svg.substr(at, svg.find('"', at + 11) - at);
+  };
+  CHECK(size_before("1.0") == size_before("12345.0"));
+}
+
 TEST_CASE("panels that do not fill the grid are refused") {
   auto grid = grid_of(2, 2);
   grid.panels.resize(2);

@@ -1,5 +1,6 @@
 #include "plot/sheet.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,35 @@ TEST_CASE("maps of as many cells in panels as wide are of one size, whatever the
   const auto shared_out = drawn(true, 3);
   REQUIRE(shared_out.size() == 4);
   CHECK(width(shared_out[0]) > 2 * width(shared_out[2]));
+}
+
+TEST_CASE("the strongest cells are named in all heatmaps of a sheet or in none") {
+  constexpr std::size_t tokens = 30;
+  // A map whose first weight is well above the others, or as large.
+  const auto panel = [](const std::string& letter, double first) {
+    return attn::plot::SheetPanel{letter, 1, [first](Panel& place, const std::optional<Interval>&) {
+                                    std::vector<double> weights(tokens * tokens, 0.01);
+                                    weights[tokens / 2] = first;
+                                    attn::Heatmap map;
+                                    map.weights = attn::Tensor({tokens, tokens}, weights);
+                                    for (std::size_t i = 0; i < tokens; ++i)
+                                      map.key_labels.push_back("w" + std::to_string(i));
+                                    map.query_labels = map.key_labels;
+                                    attn::HeatmapOptions options;
+                                    options.figure.panel = &place;
+                                    return attn::draw_heatmap(map, options,
+                                                              attn::PictureFormat::svg);
+                                  }};
+  };
+  const auto named = [&](double second) {
+    attn::plot::Sheet sheet;
+    sheet.rows = {{panel("a", 0.6), panel("b", second)}};
+    return std::ranges::count_if(
+        draw_sheet(sheet, wide(10), attn::PictureFormat::svg).texts,
+        [](const attn::PictureText& text) { return text.text.find("→") != std::string::npos; });
+  };
+  CHECK(named(0.7) == 2);
+  CHECK(named(0.01) == 0);
 }
 
 TEST_CASE("a figure that is asked for a width alone is exactly as wide, and as high as its map") {

@@ -307,6 +307,10 @@ void Figure::note_names(bool shown) {
   if (panel_ != nullptr) panel_->names = shown;
 }
 
+void Figure::note_named_cells(bool any) {
+  if (panel_ != nullptr) panel_->cells_named = any;
+}
+
 Box Figure::map_in_panel(Box box, std::size_t rows, std::size_t columns) const {
   if (panel_ == nullptr) return box;
   if (panel_->widest_map > 0 && box.width() > panel_->widest_map) {

@@ -39,6 +39,7 @@ struct Panel {
   Canvas* canvas = nullptr;        ///< the sheet; null = the figure is only measured
   Point corner;                    ///< its upper left corner on the sheet, pixels
   double widest_map = 0;           ///< pixels that its map may take; 0 = what the room allows
+  bool names_cells = true;         ///< whether remarks on its strongest cells are wanted
 
   // What the figure took.
   double width = 0, height = 0;  ///< pixels, without a margin
@@ -51,6 +52,7 @@ struct Panel {
     double width = 0;  ///< pixels
   };
   std::optional<Map> map;
+  std::optional<bool> cells_named;  ///< whether a heatmap has remarks on cells; of others none
   bool follows_content = false;  ///< whether only its width matters: more height stays empty
   std::optional<Interval> colours;  ///< of its bars
   bool signed_alone = false;        ///< whether its colours have two signs, and others one
@@ -109,6 +111,9 @@ class Figure {
   void note_colours(Interval range);
   /// The box of a map of so many cells, no wider than its panel asks for.
   Box map_in_panel(Box box, std::size_t rows, std::size_t columns) const;
+  /// Whether remarks on cells are wanted, and whether there are any: all panels have them, or none.
+  bool names_cells() const { return panel_ == nullptr || panel_->names_cells; }
+  void note_named_cells(bool any);
   /// Notes whether tokens along an axis have their names, for panels beside others.
   void note_names(bool shown);
   /// Points; the most that lines of frames and ticks have.

@@ -174,11 +174,12 @@ std::optional<double> value_size(const Box& cell, const Matrix& matrix, const Va
     return std::nullopt;
   }
   const double least = std::max(least_size, least_in_print / typesetter.font_scale());
-  for (double size = usual_size; size >= least; --size) {  // NOLINT: whole numbers
+  // NOLINTNEXTLINE: whole numbers
+  for (double size = options.most_size; size >= least; --size) {
     if (fit(cell, matrix, format, style, with_signs, size, typesetter)) return size;
   }
   if (!demanded) return std::nullopt;
-  double size = least_size;
+  double size = std::min(least_size, options.most_size);
   while (size > least_demanded_size &&
          !fit(cell, matrix, format, style, with_signs, size, typesetter)) {
     size /= size_step;
@@ -333,7 +334,7 @@ std::vector<CellValue> cell_values(const Box& box, const Matrix& matrix, const C
       const Text& text = typesetter.text(string, *size);
       const Colour automatic = standard ? readable_on(colours.of(value)) : black;
       values.push_back({place(text, middle, {Horizontal::centre, Vertical::centre}),
-                        options.colour.value_or(automatic)});
+                        options.colour.value_or(automatic), *size});
     }
   }
   return values;

@@ -81,6 +81,7 @@ bool are_hatched(const Box& box, const Matrix& matrix, double pixels_per_point);
 struct CellValue {
   PlacedText text;
   Colour colour;
+  double size = 0;  ///< points of its letters, before their scale
 };
 
 /// Form of the values that are written into cells.
@@ -89,6 +90,7 @@ struct CellValueOptions {
   std::optional<Colour> colour;  ///< absent: black, or white on dark cells in the standard style
   /// Absent: fitting_format() of this matrix, or two decimals in the matplotlib style.
   std::optional<ValueFormat> format;
+  double most_size = 10;     ///< points of the letters, before their scale
   bool next_to_bar = false;  ///< whether a bar names the power of ten of small numbers
   /// Texts in the place of the values, row by row; null = the values. Texts that do not fit are
   /// shortened.
