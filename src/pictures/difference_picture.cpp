@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -207,9 +208,19 @@ Picture draw_difference(const Drawing& drawing) {
     options.figure.title =
         translated("Difference {1}", texts.sign) + (texts.place.empty() ? "" : "\n" + texts.place);
   }
-  if (sides[0].size() == 1) return draw_heatmap(sides[0][0], options.heatmap(), drawing.format);
-  return draw_grid({1, sides[0].size(), std::move(sides[0]), head_side}, options.grid(),
-                   drawing.format);
+  const std::optional<std::string>& chosen = drawing.options.colors.cmap;
+  const bool signs_alike = chosen && !plot::is_diverging(*chosen) && have_both_signs(sides[0]);
+  Picture picture = sides[0].size() == 1
+                        ? draw_heatmap(sides[0][0], options.heatmap(), drawing.format)
+                        : draw_grid({1, sides[0].size(), std::move(sides[0]), head_side},
+                                    options.grid(), drawing.format);
+  if (signs_alike) {
+    picture.warnings.push_back(
+        translated("ColorOptions::cmap {1} does not tell differences below zero from those above "
+                   "it: leave it out, or give a map of two sides, such as RdBu_r",
+                   *chosen));
+  }
+  return picture;
 }
 
 }  // namespace attn

@@ -322,7 +322,10 @@ void check_options(const PlotRequest& request) {
         std::string(row.info.field),
         several ? translated("leave it out, or choose one with MapSelection::chosen_samples "
                              "and MapSelection::chosen_heads")
-                : translated("leave it out, or add MapSelection::chosen_heads all"));
+        : row.info.field == "PlotOptions::titles"
+            ? translated("write FigureOptions::title TEXT, or FigureOptions::title \"\" for none; "
+                         "MapSelection::chosen_heads all draws several")
+            : translated("leave it out, or add MapSelection::chosen_heads all"));
   }
   refuse_options(request.kind, useless);
 }

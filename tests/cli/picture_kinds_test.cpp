@@ -86,6 +86,18 @@ TEST_CASE("plot draws a difference of two maps, and tells how many files a kind 
   const std::string drawn = read_text(folder / "d.svg");
   CHECK(drawn.find("<title>Difference a − b (Sample 1, Head 1)</title>") != std::string::npos);
   CHECK(drawn.find("Values from −0.25 to 0.25, coloured from −0.25 to 0.25.") != std::string::npos);
+  const Outcome of_one_side =
+      attn_cli({"plot", "difference", "a.json", "b.json", "--cmap", "YlOrRd", "--out", "d.svg"},
+               folder.path());
+  CHECK(of_one_side.exit_code == 0);
+  CHECK(of_one_side.errors ==
+        "attn-cli: warning: --cmap YlOrRd does not tell differences below zero from those above "
+        "it: leave it out, or give a map of two sides, such as RdBu_r\n");
+  CHECK(refused_with(2, {"plot", "heatmap", "a.json", "--titles", "none", "--out", "d.svg"},
+                     folder.path()) ==
+        "attn-cli: --titles is for several maps side by side, not for one\n"
+        "  where: --titles\n"
+        "  help:  write --title TEXT, or --title \"\" for none; --head all draws several\n");
   CHECK(refused_with(3, {"plot", "difference", "a.json", "wide.json", "--out", "d.png"},
                      folder.path()) ==
         "attn-cli: the weights have a different shape from those of a.json\n"
