@@ -342,6 +342,7 @@ class LayerSearch {
       numbered = names_of_pattern(names, *pattern);
     if (numbered.size() != names.size()) {
       numbered.clear();
+      found_.in_order_given = true;
       for (std::size_t i = 0; i < names.size(); ++i) numbered.push_back({names[i], i});
     } else {
       count_from_zero(numbered);

@@ -481,6 +481,14 @@ std::optional<std::string> FiledMaps::others_of_one() const {
       found_.layers[0].number, found_.layers.size(), found_.layers[1].number);
 }
 
+std::optional<std::string> FiledMaps::files_as_layers() const {
+  if (!found_.in_order_given || request_.selection.layers) return std::nullopt;
+  return translated(
+      "the files are layers 0 to {1} in the order given; attn-cli plot comparison shows them under "
+      "their own names",
+      found_.layers.size() - 1);
+}
+
 std::vector<FiledMaps> all_stacks(const MapFiles& files, const MapRequest& request,
                                   MapContents contents) {
   std::vector<FiledMaps> stacks;

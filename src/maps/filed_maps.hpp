@@ -46,6 +46,7 @@ struct FiledLayer {
 struct FiledLayers {
   std::vector<FiledLayer> layers;
   bool is_stack = false;              ///< whether the layers have numbers
+  bool in_order_given = false;        ///< whether files without numbers in their names are layers
   std::vector<std::string> left_out;  ///< other tensors of weights, which are not part of the stack
 };
 
@@ -89,6 +90,9 @@ class FiledMaps {
 
   /// The warning that one() hands over one of several layers, which the request does not choose.
   std::optional<std::string> others_of_one() const;
+
+  /// The warning that files are layers in the order in which they were given.
+  std::optional<std::string> files_as_layers() const;
 
   /// Number of layers, wanted or not.
   std::size_t layers() const noexcept { return found_.layers.size(); }

@@ -298,6 +298,7 @@ std::vector<std::string> read_maps(const PlotRequest& request,
         FiledMaps stack = maps_in(MapContents::weights);
         add(stack.chosen());
         if (!stack.left_out().empty()) warnings.push_back(left_out_text(stack.left_out()));
+        if (auto order = stack.files_as_layers()) warnings.push_back(std::move(*order));
         break;
       }
       [[fallthrough]];

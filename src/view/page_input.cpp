@@ -159,6 +159,8 @@ ViewedInput filed_input(std::vector<FiledMaps>& stacks, const ResultReader& firs
           {sizes.samples() * sizes.heads() * tensors, sizes.queries(), sizes.keys()});
     });
   }
+  if (auto order = stacks.empty() ? std::nullopt : stacks[0].files_as_layers())
+    input.warnings.push_back(std::move(*order));
   if (options.stages && !stages) {
     input.warnings.emplace_back(translated(
         "the input holds no steps of the score: compute it with run() and RunOptions::stages"));

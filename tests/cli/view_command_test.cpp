@@ -109,6 +109,18 @@ TEST_CASE("view tells the commands that compute and draw the same") {
 TEST_CASE("view takes a file a layer, chosen layers and chosen heads") {
   const TemporaryFolder folder;
   for (const char* name : {"maps0.json", "maps1.json", "maps2.json"}) folder.write(name, maps);
+  const std::string in_order =
+      "attn-cli: warning: the files are layers 0 to 1 in the order given; attn-cli plot comparison "
+      "shows them under their own names\n";
+  folder.write("causal.json", read_text(folder / "maps0.json"));
+  folder.write("window.json", read_text(folder / "maps1.json"));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"view", "causal.json", "window.json", "--out", "order.html"},
+        {"plot", "grid", "causal.json", "window.json", "--out", "order.svg"}}) {
+    CHECK(attn_cli(words, folder.path()).errors.find(in_order) != std::string::npos);
+  }
+  CHECK(attn_cli({"plot", "grid", "maps0.json", "maps1.json", "--out", "order.svg"}, folder.path())
+            .errors.find("in the order given") == std::string::npos);
   const Outcome view = attn_cli({"view", "maps0.json", "maps1.json", "maps2.json", "--layers",
                                  "0,2", "--heads", "1", "--out", "page.html"},
                                 folder.path());
