@@ -79,6 +79,8 @@ struct PanelRequest;
 struct PanelRows {
   std::vector<std::vector<PanelRequest>> rows;
   bool one_scale = false;  ///< whether the colours of all go over one range
+  /// Whether heatmaps on one range have one bar and one key, beside all panels.
+  bool shared_bar = false;
   bool letters = true;
 };
 

@@ -18,7 +18,8 @@ using Option = FigureFile::Option;
 
 // Keys beside those of flags.
 constexpr std::string_view kind_key = "plot", file_key = "file", width_key = "width",
-                           scale_key = "one-scale", letters_key = "panel-letters";
+                           scale_key = "one-scale", letters_key = "panel-letters",
+                           bar_key = "colorbar";
 
 std::string flag_of(const std::string& key) {
   return "--" + key;
@@ -221,7 +222,9 @@ void read_figure(const std::vector<FigureFile::Option>& given, PlotRequest& requ
     const Flag* const flag = find(flags, option.name);
     check_letters(option, place);
     if (option.name == scale_key) {
-      request.panels.one_scale = truth_of(option, place);
+      request.panels.one_scale = truth_of(option, place) || request.panels.shared_bar;
+    } else if (option.name == bar_key && option.texts == std::vector<std::string>{"shared"}) {
+      request.panels.one_scale = request.panels.shared_bar = true;
     } else if (option.name == letters_key) {
       request.panels.letters = truth_of(option, place);
     } else if (flag == nullptr) {

@@ -92,7 +92,7 @@ struct DrawnPanel {
 };
 struct DrawnPanels {
   std::vector<std::vector<DrawnPanel>> rows;
-  bool one_scale = false, letters = true;
+  bool one_scale = false, shared_bar = false, letters = true;
 };
 
 // Pictures by their kinds. They throw as the functions of plot.hpp do, and Error(input) where the

@@ -209,6 +209,7 @@ Picture draw_panels(const Drawing& drawing) {
   }
   plot::Sheet sheet;
   sheet.one_scale = drawing.panels->one_scale;
+  sheet.shared_bar = drawing.panels->shared_bar;
   sheet.equal_maps = true;
   sheet.title = sheet.heading = drawing.options.figure.title.value_or("");
   char letter = 'a';

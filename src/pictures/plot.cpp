@@ -431,6 +431,7 @@ std::shared_ptr<const DrawnPanels> read_panels(const PlotRequest& request,
                                                const FileAccess& access) {
   auto panels = std::make_shared<DrawnPanels>();
   panels->one_scale = request.panels.one_scale;
+  panels->shared_bar = request.panels.shared_bar;
   panels->letters = request.panels.letters;
   for (const std::vector<PanelRequest>& row : request.panels.rows) {
     panels->rows.emplace_back();

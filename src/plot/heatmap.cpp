@@ -371,9 +371,10 @@ Heatmap as_shown(const Heatmap& given, const FigureOptions& options) {
 }  // namespace
 }  // namespace plot::heatmap
 
-Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, PictureFormat format) {
+Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& asked, PictureFormat format) {
   using namespace plot;
   using namespace plot::heatmap;
+  HeatmapOptions options = asked;
   const Heatmap heatmap = as_shown(given, options.figure);
   // Rows sum to 1 as they are given, turned or left out in part they need not.
   const Matrix whole(given, "weights");
@@ -387,7 +388,7 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
   CellColours colours(scale, options.colors, options.figure, beside(figure.paper(), scale.map),
                       cells_in_file(1, matrix.rows(), matrix.columns()));
   const FrameParts* const frames = options.figure.frames;
-  const std::vector<LegendEntry> key =
+  std::vector<LegendEntry> key =
       frames != nullptr ? frames->key : colour_key({&matrix, 1}, colours, options.cells);
   const CellValueOptions value_options = values_of(heatmap, matrix, options);
   const std::optional<MarginalSums> sums = sums_beside(whole, options, scale.whole_rows);
@@ -396,6 +397,15 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& options, Pictur
            translated("Heatmap of {1}. ", described_cells(matrix, heatmap.of_positions)) +
                described_colours({&matrix, 1}, scale, key),
            {&whole, 1}, {&given, 1}, look_of(scale.map), options.figure);
+  if (options.colors.bar && figure.in_panel()) {
+    const std::string label =
+        options.colors.bar_label.value_or(usual_bar_label(scale, heatmap.any_numbers, figure));
+    const std::string note = norm_note(scale.norm, scale.norm_chosen);
+    if (figure.stand_apart({scale, note.empty() ? label : label + "\n(" + note + ")", key})) {
+      options.colors.bar = false;
+      key.clear();
+    }
+  }
   const std::string title_above_sums = sums ? std::exchange(texts.title, "") : "";
 
   std::vector<CellValue> values;

@@ -7,6 +7,7 @@
 #include "attn/error.hpp"
 
 #include "plot/axes/axes.hpp"
+#include "plot/axes/keys.hpp"
 #include "support/translated.hpp"
 
 namespace attn::plot {
@@ -37,13 +38,21 @@ class SheetFigure {
     options_.figsize = {width_, asked_height_ > 0 ? asked_height_ : width_};
     const double scale = outer_ != nullptr ? outer_->font_scale : set_heading();
     for (const std::vector<SheetPanel>& row : sheet.rows) {
+      for (Panel& panel : rows_.emplace_back(row.size())) panel.font_scale = scale;
+    }
+    set_widths();
+  }
+
+  // Gives panels their shares of the width that the bar beside them leaves.
+  void set_widths() {
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      const std::vector<SheetPanel>& row = sheet_.rows[r];
+      std::vector<Panel>& places = rows_[r];
       double shares = 0;
       for (const SheetPanel& panel : row) shares += panel.share;
       const double room =
-          width_ - 2 * sheet_margin - gap_beside * static_cast<double>(row.size() - 1);
-      std::vector<Panel>& places = rows_.emplace_back(row.size());
+          width_ - beside_ - 2 * sheet_margin - gap_beside * static_cast<double>(row.size() - 1);
       for (std::size_t i = 0; i < row.size(); ++i) {
-        places[i].font_scale = scale;
         places[i].size = {room * row[i].share / shares, 0};
         if (places[i].size.first >= narrowest) continue;
         throw Error(ErrorKind::usage,
@@ -57,6 +66,7 @@ class SheetFigure {
 
   Picture draw() {
     if (sheet_.one_scale) share_colours();
+    if (sheet_.shared_bar && outer_ == nullptr) stand_bar_apart();
     set_heights();
     shrink_to_height();
     name_cells_alike();
@@ -75,11 +85,15 @@ class SheetFigure {
     Typesetter letters(unit_ / points_per_inch, Lettering::outlines, figure.family());
     letters.set_bold();
     letters.set_font_scale(scale_);
+    Figure beside(options_, format_, *options_.figsize);
+    beside.typesetter().set_font_scale(scale_);
+    const auto bar = bar_beside(tops, beside);
     Picture picture = figure.sheet([&](Canvas& canvas) {
       for (std::size_t r = 0; r < rows_.size(); ++r) draw_row(r, tops[r], canvas);
       canvas.move({0, 0});
       for (std::size_t r = 0; r < rows_.size(); ++r)
         draw_letters(r, tops[r], canvas, letters, figure);
+      if (bar) bar->draw(canvas, beside);
       const Point top{width_ * unit_ / 2, sheet_margin * unit_};
       for (const PlacedText& line : placed_heading(figure, top))
         canvas.text(line, figure.paper().ink);
@@ -110,6 +124,62 @@ class SheetFigure {
       lines.push_back(&figure.typesetter().text(line, title_size));
     return place_lines(lines, figure.typesetter().text("lp", title_size), top,
                        {Horizontal::centre, Vertical::top});
+  }
+
+  // The bar of all panels with its key below it.
+  struct PlacedBar {
+    // Points; the key's is above it.
+    static constexpr double bar_width = 11, least_height = 100, most_height = 180, key_gap = 12;
+
+    ColourBar bar;
+    std::optional<Legend> key;
+
+    PlacedBar(const BarAndKey& of, Point corner, double height, Figure& figure)
+        : bar({corner.x, corner.y, corner.x + figure.pixels_beside_text(bar_width),
+               corner.y + height},
+              figure.label(of.label, Axis().label_size, height), of.scale, figure.style(), figure) {
+      if (of.key.empty()) return;
+      key.emplace(of.key, Point{corner.x, bar.bounds().bottom + figure.pixels(key_gap)}, figure);
+    }
+    Box bounds() const { return key ? united(bar.bounds(), key->bounds()) : bar.bounds(); }
+    void draw(Canvas& canvas, const Figure& figure) const {
+      bar.draw(canvas, figure);
+      if (key) key->draw(canvas, figure);
+    }
+  };
+
+  // Takes the bars of heatmaps whose colours mean the same out of their panels, and makes room for
+  // one beside all.
+  void stand_bar_apart() {
+    each_panel();
+    for (std::vector<Panel>& row : rows_) {
+      for (Panel& panel : row) {
+        if (!panel.bar || panel.signed_alone) continue;
+        panel.bar_apart = !bar_ || bar_->means_as(*panel.bar);
+        if (!bar_) {
+          bar_ = *panel.bar;
+        } else if (panel.bar_apart) {
+          bar_->take(*panel.bar);
+        }
+      }
+    }
+    if (!bar_) return;
+    Figure figure(options_, format_, *options_.figsize);
+    figure.typesetter().set_font_scale(rows_[0][0].font_scale);
+    const PlacedBar bar(*bar_, {}, figure.pixels(PlacedBar::least_height), figure);
+    beside_ = bar.bounds().width() / unit_ + gap_beside;
+    set_widths();
+  }
+
+  // The bar at the middle of the height of all panels.
+  std::optional<PlacedBar> bar_beside(const std::vector<double>& tops, Figure& figure) const {
+    if (!bar_) return std::nullopt;
+    const double top = tops.front() * unit_;
+    const double room = (tops.back() + height_of(rows_.size() - 1)) * unit_ - top;
+    const double height = std::min(0.6 * room, figure.pixels(PlacedBar::most_height));
+    const double left = (width_ - sheet_margin - beside_ + gap_beside) * unit_;
+    const double taken = PlacedBar(*bar_, {left, top}, height, figure).bounds().height();
+    return PlacedBar(*bar_, {left, top + std::max(0.0, (room - taken) / 2)}, height, figure);
   }
 
   // Sets the top of each row. Returns the height of all.
@@ -145,7 +215,7 @@ class SheetFigure {
   double left_of(std::size_t row) const {
     double width = gap_beside * static_cast<double>(rows_[row].size() - 1);
     for (const Panel& panel : rows_[row]) width += panel.size.first;
-    return std::max(sheet_margin, (width_ - width) / 2);
+    return std::max(sheet_margin, (width_ - beside_ - width) / 2);
   }
 
   // A sheet that is a panel itself, without letters.
@@ -373,6 +443,8 @@ class SheetFigure {
   double heading_height_ = 0;         // inches, with the gap below it
   bool too_high_ = false;             // whether panels cannot be narrow enough for the height
   std::optional<Interval> colours_;
+  std::optional<BarAndKey> bar_;  // of all panels
+  double beside_ = 0;             // inches right of the panels that the bar takes, with the gap
   std::vector<std::vector<Panel>> rows_;
   std::vector<std::vector<Picture>> drawn_;
 };

@@ -24,6 +24,8 @@ struct SheetPanel {
 struct Sheet {
   std::vector<std::vector<SheetPanel>> rows;  ///< none is empty
   bool one_scale = false;                     ///< whether colours of all panels have one range
+  /// Whether heatmaps whose colours mean the same have one bar and one key right of all panels.
+  bool shared_bar = false;
   /// Whether maps of as many rows and columns, in panels as wide, are of one size.
   bool equal_maps = false;
   std::string title;                          ///< of the file, which no letter shows

@@ -240,6 +240,20 @@ TEST_CASE("panels share one scale of colours where a figure says so") {
   CHECK(bars("\"one-scale\": true,") > bars(""));
 }
 
+TEST_CASE("panels share one bar of colours where a figure says so") {
+  const TemporaryFolder folder;
+  folder.write("w.json", weights);
+  const auto labels = [&](const std::string& bar) {
+    folder.write("f.json", R"({)" + bar + R"("one-scale": true, "rows": [[
+      {"plot": "heatmap", "file": "w.json"}, {"plot": "heatmap", "file": "w.json"}]]})");
+    const Outcome drawn = attn_cli({"plot", "figure", "f.json", "--out", "f.svg"}, folder.path());
+    CHECK(drawn.errors == "");
+    return count(read_text(folder / "f.svg"), ">Attention");
+  };
+  CHECK(labels("") == 2);
+  CHECK(labels("\"colorbar\": \"shared\",") == 1);
+}
+
 TEST_CASE("plot figure refuses what it does not know, with the place and the cure") {
   CHECK(refused(R"({"rows": [[{"plot": "heatmap", "file": "w.json", "haed": 2}]]})") ==
         "attn-cli: unknown key \"haed\"\n"

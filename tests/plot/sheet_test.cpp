@@ -1,6 +1,7 @@
 #include "plot/sheet.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,35 @@ TEST_CASE("maps of as many cells in panels as wide are of one size, whatever the
   const auto shared_out = drawn(true, 3);
   REQUIRE(shared_out.size() == 4);
   CHECK(width(shared_out[0]) > 2 * width(shared_out[2]));
+}
+
+TEST_CASE("panels of one scale may share one bar and one key right of all") {
+  attn::plot::Sheet sheet;
+  sheet.one_scale = sheet.shared_bar = sheet.equal_maps = true;
+  sheet.rows = {{map_panel("a", "first", {0, 1, 2, 3}),
+                 map_panel("b", "second", {0, 1, 2, std::numeric_limits<double>::quiet_NaN()})},
+                {map_panel("c", "third", {1, 1, 2, 2}), map_panel("d", "fourth", {0, 5, 2, 8})}};
+  const attn::Picture picture = draw_sheet(sheet, wide(6), attn::PictureFormat::svg);
+  const std::vector<attn::PictureFrame>& frames = picture.frames;
+  // Four maps and the bar.
+  REQUIRE(frames.size() == 5);
+  const attn::PictureFrame& bar = frames[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(frames[i].right < bar.left);
+    CHECK(frames[i].right - frames[i].left == doctest::Approx(frames[0].right - frames[0].left));
+  }
+  CHECK(bar.top > frames[0].top);
+  CHECK(bar.bottom < frames[2].bottom);
+  const auto count = [&](const std::string& text) {
+    return std::ranges::count(picture.texts, text, &attn::PictureText::text);
+  };
+  CHECK(count("Value") == 1);
+  REQUIRE(text_on(picture, "NaN") != nullptr);
+  CHECK(text_on(picture, "NaN")->x > bar.left);
+  CHECK(text_on(picture, "NaN")->y > bar.bottom);
+  for (const attn::PictureText& text : picture.texts) {
+    if (text.degrees == 0) CHECK(text.x + text.right < 6 * 72);
+  }
 }
 
 TEST_CASE("the strongest cells are named in all heatmaps of a sheet or in none") {

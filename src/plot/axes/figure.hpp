@@ -32,6 +32,8 @@ class Shown {
   std::span<const Part> left_out_;
 };
 
+struct BarAndKey;
+
 /// A place on a sheet that a figure is drawn into, in the place of a file of its own.
 struct Panel {
   std::pair<double, double> size;  ///< inches that it may take; a height of 0 follows the content
@@ -39,6 +41,7 @@ struct Panel {
   Canvas* canvas = nullptr;        ///< the sheet; null = the figure is only measured
   Point corner;                    ///< its upper left corner on the sheet, pixels
   double widest_map = 0;           ///< pixels that its map may take; 0 = what the room allows
+  bool bar_apart = false;          ///< whether its bar and key stand beside all panels
   bool names_cells = true;         ///< whether remarks on its strongest cells are wanted
 
   // What the figure took.
@@ -54,7 +57,8 @@ struct Panel {
   std::optional<Map> map;
   std::optional<bool> cells_named;  ///< whether a heatmap has remarks on cells; of others none
   bool follows_content = false;  ///< whether only its width matters: more height stays empty
-  std::optional<Interval> colours;  ///< of its bars
+  std::optional<Interval> colours;       ///< of its bars
+  std::shared_ptr<const BarAndKey> bar;  ///< of a heatmap, wherever they stand; of others null
   bool signed_alone = false;        ///< whether its colours have two signs, and others one
 };
 
@@ -111,6 +115,8 @@ class Figure {
   void note_colours(Interval range);
   /// The box of a map of so many cells, no wider than its panel asks for.
   Box map_in_panel(Box box, std::size_t rows, std::size_t columns) const;
+  /// Notes the bar and the key of a heatmap. Returns whether they stand beside all panels.
+  bool stand_apart(const BarAndKey& bar);
   /// Whether remarks on cells are wanted, and whether there are any: all panels have them, or none.
   bool names_cells() const { return panel_ == nullptr || panel_->names_cells; }
   void note_named_cells(bool any);

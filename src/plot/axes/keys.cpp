@@ -473,29 +473,6 @@ std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const Cell
   return entries;
 }
 
-FrameParts frame_parts(std::span<const Matrix> maps, bool weights, const ColorOptions& colors,
-                       const FigureOptions& options, const CellChoice& cells) {
-  FrameParts parts{colour_scale(maps, weights, colors, options), {}};
-  if (parts.scale.whole_rows && parts.scale.keys_of_rows == 0) {
-    for (const Matrix& map : maps)
-      parts.scale.keys_of_frames = std::max(parts.scale.keys_of_frames, map.columns());
-  }
-  parts.key = colour_key(
-      maps, CellColours(parts.scale, colors, options, beside(paper_of(options), parts.scale.map)),
-      cells);
-  return parts;
-}
-
-ColourScale scale_of_figure(std::span<const Matrix> maps, bool weights, const ColorOptions& colors,
-                            const FigureOptions& options) {
-  ColourScale own = colour_scale(maps, weights, colors, options);
-  if (options.frames == nullptr) return own;
-  const std::size_t keys = own.keys_of_rows;
-  own = options.frames->scale;
-  own.keys_of_rows = own.whole_rows ? keys : 0;
-  return own;
-}
-
 std::vector<LegendEntry> as_drawn(std::vector<LegendEntry> key, const Box& box,
                                   const Matrix& matrix, const Figure& figure) {
   if (are_hatched(box, matrix, figure.pixels(1))) return key;

@@ -107,6 +107,18 @@ bool are_percent(const AnnotationOptions& options);
 std::vector<LegendEntry> colour_key(std::span<const Matrix> matrices, const CellColours& colours,
                                     const CellChoice& cells = {});
 
+/// The bar of colours and the key of a heatmap, before they are placed.
+struct BarAndKey {
+  ColourScale scale;
+  std::string label;
+  std::vector<LegendEntry> key;
+
+  /// Whether the colours of another mean the same.
+  bool means_as(const BarAndKey& other) const;
+  /// Takes entries of another's key that this has not, and leaves out marks that it has not.
+  void take(const BarAndKey& other);
+};
+
 /// What the frames of an animation show together. Each leaves room for all of it, so that nothing
 /// moves from one to the next.
 struct FrameParts {
