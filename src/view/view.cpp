@@ -22,6 +22,7 @@
 #include "run/document_run.hpp"
 #include "support/atomic_file.hpp"
 #include "support/mapped_file.hpp"
+#include "support/number_text.hpp"
 #include "support/overloaded.hpp"
 #include "support/printable.hpp"
 #include "support/translated.hpp"
@@ -220,6 +221,19 @@ RunOutcome run_and_view(const RunOptions& options, const ViewOptions& given) {
 
 namespace {
 
+// A page has all queries of what is computed, and opens at the one that its address names.
+[[noreturn]] void tell_address(const std::string& query) {
+  std::size_t position = 0;
+  throw Error(ErrorKind::usage, translated("a page of what is computed has all queries"),
+              "MapSelection::query",
+              parse_number(query, position)
+                  ? translated("leave it out, and write {1} behind the page's address, which opens "
+                               "it there",
+                               "#query=" + query)
+                  : translated("leave it out, and choose the query in the page, whose address then "
+                               "names it"));
+}
+
 // The page of the input, by calls of `page`. `done` may throw for the files that were read.
 ViewOutcome view_input(const ViewOptions& given, const Sink& page,
                        const std::function<void(const FileAccess&)>& done) {
@@ -235,7 +249,10 @@ ViewOutcome view_input(const ViewOptions& given, const Sink& page,
     }
     // Paths alone read the other text: the maps are those of the text itself.
     if (options.paths) own.patch.reset();
-    OpenedInput input = open_input(own, options.maps);
+    MapRequest maps = options.maps;
+    const std::optional<std::string> query = std::exchange(maps.selection.query, std::nullopt);
+    OpenedInput input = open_input(own, maps);
+    if (query && std::holds_alternative<Document>(input)) tell_address(*query);
     ViewOutcome outcome = std::visit(
         Overloaded{
             [&](Document& document) { return view_document(std::move(document), options, page); },

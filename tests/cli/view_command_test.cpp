@@ -246,3 +246,17 @@ TEST_CASE("a page that the shell redirects is told to be named, or to go to stan
   CHECK(shell("\"$ATTN\" view d.json > report.txt", folder.path()).exit_code == 0);
   CHECK(std::filesystem::exists(folder / "view.html"));
 }
+
+TEST_CASE("a query of what is computed is answered with the address that opens the page there") {
+  const auto told = [](const std::string& query) {
+    return attn_cli({"view", "--model", speeches, "--text", "The people of", "--query", query,
+                     "--out", "-"})
+        .errors;
+  };
+  CHECK(told("3") ==
+        "attn-cli: a page of what is computed has all queries\n  where: --query\n  help:  leave it "
+        "out, and write #query=3 behind the page's address, which opens it there\n");
+  CHECK(told(" of") ==
+        "attn-cli: a page of what is computed has all queries\n  where: --query\n  help:  leave it "
+        "out, and choose the query in the page, whose address then names it\n");
+}
