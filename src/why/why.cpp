@@ -183,7 +183,11 @@ WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTex
         translated("a split cannot be combined with a part from another text, or with means "
                    "of heads"),
         why.head ? "WhyOptions::head" : "WhyOptions::logit",
-        translated("leave it out, or the patch and the means of heads"));
+        options.patch && !why.head
+            ? translated(
+                  "leave it out; attn-cli heads, without DocumentOptions::patch_at, tells the "
+                  "difference of two logits in the text, and with each part from the other")
+            : translated("leave it out, or the patch and the means of heads"));
   }
   check_why(why, folder, text);
   const Architecture& model = folder.architecture;

@@ -252,8 +252,8 @@ TEST_CASE("run takes the output of a part from another text") {
       "its text\n");
   CHECK(run({"--text", a, "--patch", b, "--at", "1.1", "--logit"}).errors ==
         "attn-cli: a split cannot be combined with a part from another text, or with means of "
-        "heads\n  where: --logit\n  help:  leave it out, or the "
-        "patch and the means of heads\n");
+        "heads\n  where: --logit\n  help:  leave it out; attn-cli heads, without --at, tells the "
+        "difference of two logits in the text, and with each part from the other\n");
   CHECK(
       run({"--text", a, "--ablate", "mean"}).errors ==
       "attn-cli: no heads are off\n  where: --ablate\n  help:  add --heads-off, or leave it out\n");
