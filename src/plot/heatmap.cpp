@@ -451,7 +451,9 @@ Picture draw_heatmap(const Heatmap& given, const HeatmapOptions& asked, PictureF
   const bool named = values.empty() && figure.names_cells() && names_cells(heatmap, options);
   const std::vector<Callout> callouts =
       named ? callouts_on(all.axes.box, matrix, ticks, figure) : std::vector<Callout>();
-  figure.note_named_cells(!callouts.empty());
+  // Other numbers, and maps whose values are left out or asked for, have no remarks to begin with.
+  if (!heatmap.any_numbers && options.annotation.when == Annotate::automatic)
+    figure.note_named_cells(!callouts.empty());
   Picture picture = figure.picture(all.bounds(), [&](Canvas& canvas) {
     draw_cells(canvas, all.axes.box, matrix, colours, figure.pixels(1));
     all.draw(canvas, figure, [&] {
