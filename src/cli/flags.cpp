@@ -69,7 +69,7 @@ std::size_t position_of(const std::string& flag, const std::string& text) {
   if (open == std::string::npos || !text.ends_with(')')) {
     const bool of_tokens = flag == "--query" || flag == "--key";
     if (is_digits(text) || !of_tokens) return whole_number(flag, text);
-    const std::string token = text.find_first_of("'\"") == text.npos ? text : " the";
+    const std::string token = text.find_first_of("'\"") == text.npos ? text : "the";
     throw wrong_value(flag, text,
                       translated("a position from 0, such as 7, or a token with it, such as {1}",
                                  "'\"" + token + "\" (7)'"));

@@ -227,7 +227,7 @@ namespace {
   throw Error(ErrorKind::usage, translated("a page of what is computed has all queries"),
               "MapSelection::query",
               parse_number(query, position)
-                  ? translated("leave it out, and write {1} behind the page's address, which opens "
+                  ? translated("leave it out, and write {1} after the page's address, which opens "
                                "it there",
                                "#query=" + query)
                   : translated("leave it out, and choose the query in the page, whose address then "

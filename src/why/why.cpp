@@ -185,7 +185,7 @@ WhySplits split(const WhyOptions& why, const ModelFolder& folder, const ModelTex
         why.head ? "WhyOptions::head" : "WhyOptions::logit",
         options.patch && !why.head
             ? translated(
-                  "leave it out; attn-cli heads, without DocumentOptions::patch_at, tells the "
+                  "leave it out; attn-cli heads, without DocumentOptions::patch_at, shows the "
                   "difference of two logits in the text, and with each part from the other")
             : translated("leave it out, or the patch and the means of heads"));
   }

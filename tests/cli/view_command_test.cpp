@@ -255,7 +255,7 @@ TEST_CASE("a query of what is computed is answered with the address that opens t
   };
   CHECK(told("3") ==
         "attn-cli: a page of what is computed has all queries\n  where: --query\n  help:  leave it "
-        "out, and write #query=3 behind the page's address, which opens it there\n");
+        "out, and write #query=3 after the page's address, which opens it there\n");
   CHECK(told(" of") ==
         "attn-cli: a page of what is computed has all queries\n  where: --query\n  help:  leave it "
         "out, and choose the query in the page, whose address then names it\n");

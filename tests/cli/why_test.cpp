@@ -252,7 +252,7 @@ TEST_CASE("run takes the output of a part from another text") {
       "its text\n");
   CHECK(run({"--text", a, "--patch", b, "--at", "1.1", "--logit"}).errors ==
         "attn-cli: a split cannot be combined with a part from another text, or with means of "
-        "heads\n  where: --logit\n  help:  leave it out; attn-cli heads, without --at, tells the "
+        "heads\n  where: --logit\n  help:  leave it out; attn-cli heads, without --at, shows the "
         "difference of two logits in the text, and with each part from the other\n");
   CHECK(
       run({"--text", a, "--ablate", "mean"}).errors ==

@@ -180,8 +180,9 @@ TEST_CASE("tokens that fill a size stay in one line, in letters of 1.5 times the
                                                    .c_str());
     request.options.figure.figsize = {10, 5.6};
     request.options.figure.title = "Hall";
+    const auto frames = draw_frames(request);
     std::vector<PictureText> found;
-    for (const PictureText& text : draw_frames(request)[0].texts) {
+    for (const PictureText& text : frames[0].texts) {
       if (text.text == "Hall") found.push_back(text);
     }
     return found;
