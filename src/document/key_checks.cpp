@@ -48,7 +48,7 @@ std::string help_for_unknown(const JsonValue& root, std::string_view name,
 
 // 2. Keys without a meaning.
 
-std::string help_for(const DocumentKey& key, Kind kind) {
+std::string help_for(const JsonValue& root, const DocumentKey& key, Kind kind) {
   const std::string_view name = key.name;
   if (kind == Kind::model) {
     return name == "mask" || name == "valid_lens"
@@ -73,6 +73,16 @@ std::string help_for(const DocumentKey& key, Kind kind) {
   if (name == "parameters") return translated("leave it out: this kind has no parameters");
   if (name == "scores")
     return translated("leave it out, or choose \"softmax\", which takes given scores");
+  if (kind == Kind::softmax && root.find("scores") == nullptr) {
+    constexpr std::string_view states[]{"query", "key", "x"};
+    const auto given = [&](std::string_view one) { return root.find(one) != nullptr; };
+    const bool alone = std::ranges::count_if(states, given) == 1;
+    if (alone && std::ranges::count(states, name) == 1)
+      return translated("write \"scores\" in place of \"{1}\" if these are scores", name);
+    if (name == "query" || name == "key")
+      return translated(
+          "choose \"scaled_dot_product\", which computes the scores of query and key");
+  }
   if (kind == Kind::softmax && (name == "query" || name == "key"))
     return translated(
         "leave it out, or choose \"scaled_dot_product\", which computes the scores of query and "
@@ -242,7 +252,7 @@ void check_keys_of_kinds(const JsonValue& root, std::span<const Kind> kinds, Pro
       names += (names.empty() ? "" : name_separator()) + std::string(info(kind).name);
     problems.add(
         input_error(translated("\"{1}\" has no meaning for {2} attention", key.name, names),
-                    pointer_to("", key.name), help_for(key, kinds[0])));
+                    pointer_to("", key.name), help_for(root, key, kinds[0])));
   }
 }
 

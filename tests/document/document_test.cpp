@@ -210,6 +210,30 @@ TEST_CASE("a key of another kind is refused") {
         "  help:  leave it out: softmax takes \"scores\" and, if wanted, \"value\"");
 }
 
+TEST_CASE("what stands in the place of scores is told apart from what they are computed of") {
+  const std::string missing =
+      "\n\nsoftmax attention has no scores\n"
+      "  where: doc.json, /scores\n"
+      "  help:  give \"scores\" of shape [Lq,Lk], [B,Lq,Lk] or [B,H,Lq,Lk]";
+  for (const std::string key : {"query", "key", "x"}) {
+    CHECK(problems_of(R"({"attention":"softmax",")" + key + R"(":[[1]]})") ==
+          "\"" + key +
+              "\" has no meaning for softmax attention\n"
+              "  where: doc.json, /" +
+              key + "\n  help:  write \"scores\" in place of \"" + key + "\" if these are scores" +
+              missing);
+  }
+  const std::string choose =
+      "  help:  choose \"scaled_dot_product\", which computes the scores of query and key";
+  CHECK(problems_of(R"({"attention":"softmax","query":[[1]],"key":[[1]]})") ==
+        "\"query\" has no meaning for softmax attention\n"
+        "  where: doc.json, /query\n" +
+            choose +
+            "\n\n\"key\" has no meaning for softmax attention\n"
+            "  where: doc.json, /key\n" +
+            choose + missing);
+}
+
 TEST_CASE("at most a thousand unknown keys are listed") {
   std::string members;
   for (int i = 0; i < 1500; ++i) members += R"("unknown_)" + std::to_string(i) + R"(":1,)";
