@@ -503,13 +503,16 @@ class KindReader {
     const bool packed = !mask.query_ends.empty() || !mask.key_ends.empty();
     const bool by_place = mask.causal || mask.window || mask.chunk || packed;
     if (mask.prefix && !by_place) {
-      warn_of("mask.prefix", translated("neither causal nor a window nor chunk hides a key"));
+      warn_of("mask.prefix", translated("neither causal nor a window nor chunk hides a key; write "
+                                        "\"causal\": true beside it, or leave it out"));
     }
     const bool hides = mask.hides() || mask.bias || mask.keep || mask.query_lens || packed;
     // Shorter sequences of tokens are padded, and pages may have rows that none uses.
     const bool padded = parts_.first || parts_.second || parts_.plan.pages;
     if (mask.fill && !hides && !padded) {
-      warn_of("mask.fill", translated("no key is hidden"));
+      warn_of("mask.fill",
+              translated(
+                  "no key is hidden; write what hides keys beside it, such as \"causal\": true"));
     }
     const bool by_position = by_place || mask.alibi || mask.where || mask.documents ||
                              options.rotary || options.relative_bias || options.score_expression ||

@@ -181,9 +181,13 @@ TEST_CASE("parts of a mask that act on others alone are told where these are mis
     return std::vector{"\"" + key + "\" has no effect: " + reason};
   };
   CHECK(warnings_of(R"("mask":{"prefix":1})") ==
-        without("mask.prefix", "neither causal nor a window nor chunk hides a key"));
+        without("mask.prefix",
+                "neither causal nor a window nor chunk hides a key; write \"causal\": true beside "
+                "it, or leave it out"));
   CHECK(warnings_of(R"("mask":{"prefix":1,"causal":true})").empty());
-  CHECK(warnings_of(R"("mask":{"fill":-1e9})") == without("mask.fill", "no key is hidden"));
+  CHECK(warnings_of(R"("mask":{"fill":-1e9})") ==
+        without("mask.fill",
+                "no key is hidden; write what hides keys beside it, such as \"causal\": true"));
   CHECK(warnings_of(R"("mask":{"fill":-1e9},"valid_lens":[1])").empty());
   CHECK(warnings_of(R"("mask":{"causal":false,"align":"lower_right"})") ==
         without("mask.align",
