@@ -1,5 +1,7 @@
 #include "document/foreign_keys.hpp"
 
+#include <algorithm>
+
 #include "attn/spec.hpp"
 
 #include "document/fields.hpp"
@@ -18,6 +20,12 @@ constexpr std::string_view write_mask = to_translate(
     "numbers that are added to the scores");
 constexpr std::string_view write_width =
     to_translate("leave it out: the widths follow from the tensors");
+constexpr std::string_view write_both_widths = to_translate(
+    "write \"feed_forward\", the hidden width of the feed-forward part, if it is "
+    "that; the other widths follow from the tensors");
+constexpr std::string_view write_memory_lens = to_translate(
+    "write \"memory_valid_lens\", the number of valid keys of each sample, or "
+    "\"memory_mask\": {\"padding\": …}");
 constexpr std::string_view write_kind = to_translate("write \"attention\"");
 constexpr std::string_view write_memory = to_translate("write \"memory\"");
 constexpr std::string_view write_text = to_translate("write \"text\"");
@@ -34,18 +42,17 @@ struct ForeignKeys {
 
 // Names in PyTorch, Keras, JAX, Hugging Face's configurations, ONNX and flash-attention.
 constexpr ForeignKeys foreign_keys[]{
-    {"causal,is_causal,use_causal_mask,causal_mask,unidirectional,masked,tgt_is_causal,is_decoder",
+    {"causal,look_ahead_mask,dec_valid_lens,is_causal,use_causal_mask,causal_mask,unidirectional,"
+     "masked,tgt_is_causal,is_decoder",
      write_causal},
     {"alibi,use_alibi", to_translate("write \"mask\": {\"alibi\": true}")},
     {"alibi_slopes", to_translate("write \"mask\": {\"alibi\": {\"slopes\": …}}")},
-    {"tgt,X,input,inputs,src,hidden_states,embeddings", to_translate("write \"x\"")},
+    {"tgt,trg,X,input,inputs,src,hidden_states,embeddings", to_translate("write \"x\"")},
     {"tgt_key_padding_mask,key_padding_mask,src_key_padding_mask,padding_mask,use_padding_mask,seq_"
      "lens,lengths",
      to_translate("write \"valid_lens\", the number of valid keys of each sample, or \"mask\": "
                   "{\"padding\": …}")},
-    {"memory_key_padding_mask",
-     to_translate("write \"memory_valid_lens\", the number of valid keys of each sample, or "
-                  "\"memory_mask\": {\"padding\": …}")},
+    {"memory_key_padding_mask,dec_padding_mask", write_memory_lens},
     {"context_lens,seqused_k,cache_seqlens,seqlens_k,host_context_lengths,context_lengths,sequence_"
      "lengths,cache_lens,total_sequence_length,input_lengths,host_past_key_value_lengths",
      to_translate("write \"valid_lens\"")},
@@ -60,6 +67,9 @@ constexpr ForeignKeys foreign_keys[]{
     {"max_seqlen,max_seqlen_q,max_seqlen_k,seq_len,seq_length,sequence_length,query_length,q_len,"
      "kv_len,tgt_len,src_len,max_seq_len,max_seqlen_kv,max_seq_len_q,max_seq_len_kv,max_s",
      to_translate("leave it out: the lengths follow from the tensors")},
+    {"batch_size,num_steps,max_len,max_length,max_seq_length,max_position_embeddings,n_positions,"
+     "n_ctx",
+     to_translate("leave it out: sizes follow from the tensors, or from the text")},
     {"enable_gqa,num_kv_groups,num_key_value_groups,num_groups,groups",
      to_translate("leave it out: query heads share key heads wherever there are fewer of these")},
     {"device", to_translate("leave it out: attention is computed on the processor")},
@@ -87,31 +97,39 @@ constexpr ForeignKeys foreign_keys[]{
      "bound",
      to_translate("write \"mask\": {\"window\": {\"left\": 3, \"right\": 0}} for a window of 4, "
                   "which counts the query itself")},
-    {"attn_mask,attn_bias,attention_bias,src_mask,tgt_mask,bias,position_bias,alibi_bias",
+    {"attn_mask,attn_bias,attention_bias,src_mask,tgt_mask,trg_mask,bias,position_bias,alibi_bias",
      write_mask},
-    {"h,num_heads,n_heads,n_head,nhead,nheads,num_attention_heads,q_num_heads,num_q_heads,num_"
+    {"h,num_query_heads,attn_heads,num_heads,n_heads,n_head,nhead,nheads,num_attention_heads,q_num_"
+     "heads,num_q_heads,num_"
      "heads_q,nheads_q",
      to_translate("write \"heads\"")},
     {"num_kv_heads,n_kv_heads,kv_num_heads,num_key_value_heads,num_query_groups,num_gqa_groups,kv_"
      "groups,num_heads_k,num_heads_kv,nheads_k,nheads_kv",
      to_translate("write \"kv_heads\"")},
-    {"d_ff,ffn_dim,ff_dim,dim_feedforward,intermediate_size,ffn_num_hiddens",
+    {"d_ff,ffn_dim,ff_dim,dim_feedforward,intermediate_size,ffn_num_hiddens,dff,ff_hidden,ffn_"
+     "hidden,ffn,feed_forward_dim,d_hid,d_inner,n_inner,mlp_dim",
      to_translate("write \"feed_forward\"")},
-    {"num_layers,num_blks,n_layers,n_layer,num_hidden_layers", to_translate("write \"layers\"")},
-    {"embed_dim,d_model,dim,d_head,embed_size,embedding_dim,num_hiddens,query_size,key_size,value_"
+    {"num_layers,num_blks,n_layers,n_layer,num_hidden_layers,N,N_layers,nlayers,num_blocks,n_"
+     "blocks,num_encoder_layers,num_decoder_layers,num_transformer_blocks,n_enc,n_dec,depth",
+     to_translate("write \"layers\"")},
+    {"embed_dim,d_q,d_embed,emb_dim,emb_size,n_embd,ffn_num_outputs,kdim,vdim,value_dim,output_dim,"
+     "d_model,dim,d_head,embed_size,embedding_dim,num_hiddens,query_size,key_size,value_"
      "size,ffn_num_input,norm_shape,d_k,d_v,head_dim,hidden_size,key_dim,head_size",
      write_width},
     {"softmax,normalize", to_translate("leave it out: weights are a softmax of the scores")},
     {"q,Q,queries", to_translate("write \"query\"")},
     {"k,K,keys", to_translate("write \"key\"")},
     {"v,V,values", to_translate("write \"value\"")},
-    {"encoder_hidden_states,encoder_output,encoder_outputs,context,enc", write_memory},
+    {"encoder_hidden_states,enc_outputs,enc_output,encoder_output,encoder_outputs,context,enc",
+     write_memory},
     {"type,kind,attention_type,attn", write_kind},
     {"input_ids", to_translate("write \"token_ids\"")},
-    {"dropout_p,attn_dropout,attention_dropout,p,dropout_rate,attention_probs_dropout_prob,"
+    {"dropout_p,drop_prob,drop_rate,dropout_prob,hidden_dropout_prob,attn_drop,attn_pdrop,resid_"
+     "pdrop,rate,attn_dropout,attention_dropout,p,dropout_rate,attention_probs_dropout_prob,"
      "training,use_dropout",
      to_translate("write \"dropout\": {\"p\": …, \"training\": true}")},
-    {"layer_norm_eps,norm_eps,rms_norm_eps", to_translate("write \"eps\"")},
+    {"epsilon,layer_norm_epsilon,layernorm_epsilon,layer_norm_eps,norm_eps,rms_norm_eps",
+     to_translate("write \"eps\"")},
     {"softmax_scale,scaling,scale_factor,sm_scale,attention_scale,attn_scale,attention_multiplier,"
      "qk_scale,scale_softmax,softmax_d_scale",
      to_translate("write \"scale\", which multiplies the scores")},
@@ -123,7 +141,7 @@ constexpr ForeignKeys foreign_keys[]{
      to_translate("write \"rotary\": {\"theta\": …}")},
     {"position_ids,positions,seqlen_offset,seqlen_offsets,rotary_seqlen_offsets",
      to_translate("write \"rotary\": {\"positions\": …}")},
-    {"norm_first", to_translate("write \"norm\": \"pre\" or \"post\"")},
+    {"norm_first,normalize_before,pre_norm", to_translate("write \"norm\": \"pre\" or \"post\"")},
     {"state_dict,params,W_q,W_k,W_v,W_o,Wq,Wk,Wv,Wo,in_proj_weight",
      to_translate("write \"parameters\"")},
     {"random_state,manual_seed,random_seed,rng_state,philox_seed", to_translate("write \"seed\"")},
@@ -165,13 +183,26 @@ constexpr ForeignKeys foreign_keys[]{
                   "{\"positions\": …} for its angles")},
     {"query_pre_attn_scalar",
      to_translate("write \"scale\", 1 divided by the root of that number")},
+    {"hidden_dim,hidden_units,mlp_ratio,ff_mult,expansion,expand_factor,expansion_factor",
+     write_both_widths},
+    {"hidden_act,act_fn,activation_fn,activation_function,nonlinearity",
+     to_translate("write \"activation\"")},
+    {"vocab_size,num_embeddings,src_vocab,tgt_vocab,src_vocab_size,tgt_vocab_size,input_vocab_size,"
+     "target_vocab_size",
+     to_translate("leave it out: the size of a vocabulary follows from \"embedding\"")},
+    {"use_bias,qkv_bias",
+     to_translate("write \"parameters\": {\"init\": \"torch\", \"bias\": false} for none; given "
+                  "parameters have the biases that they name")},
+    {"kernel_initializer,initializer,initializer_range,init_std",
+     to_translate("write \"parameters\": {\"init\": \"torch\"}")},
     {"comment,_comment", to_translate("write \"description\"")},
-    {"positional_encoding",
+    {"positional_encoding,position_encoding,pos_encoding,pe",
      to_translate("write \"embedding\": {\"position\": \"sinusoidal\"} beside \"tokens\" or "
                   "\"token_ids\": positions are added to embeddings")},
     {"memory_attention_mask",
      to_translate("write \"memory_mask\": {\"keep\": …} of 1 where a key is seen")},
-    {"need_weights,output_attentions,return_attention_scores,return_attention_probs,return_attn_"
+    {"need_weights,return_attention,output_attentions,return_attention_scores,return_attention_"
+     "probs,return_attn_"
      "probs,return_weights",
      to_translate("write \"weights\": true or false")},
     {"return_lse,return_softmax_lse,softmax_lse,generate_stats",
@@ -251,11 +282,12 @@ constexpr KeyOfKind keys_of_kinds[]{
     {Kind::transformer,
      {"src_is_causal", to_translate("write \"source_mask\": {\"causal\": true}")}},
     {Kind::transformer,
-     {"src_key_padding_mask",
+     {"src_key_padding_mask,enc_padding_mask,enc_valid_lens,src_valid_lens,src_valid_len",
       to_translate("write \"source_valid_lens\", the number of valid keys of each sample, or "
                    "\"source_mask\": {\"padding\": …}")}},
     {Kind::transformer,
      {"memory_is_causal", to_translate("write \"memory_mask\": {\"causal\": true}")}},
+    {Kind::decoder_layer, {"enc_padding_mask,enc_valid_lens,src_valid_lens", write_memory_lens}},
     {Kind::decoder_layer,
      {"memory_is_causal", to_translate("write \"memory_mask\": {\"causal\": true}")}},
 };
@@ -325,6 +357,12 @@ constexpr MemberOfOthers members_of_others[]{
     {"mask",
      {"key_padding_mask,src_key_padding_mask,tgt_key_padding_mask,padding_idx,pad_idx,pad_token_id",
       to_translate("write \"padding\", of true where a key is padding")}},
+    {"parameters",
+     {"num_hiddens,hidden_size,hidden_dim,hidden_units,units,d_model,embed_dim",
+      to_translate("write \"hidden\"")}},
+    {"parameters",
+     {"num_hiddens,hidden_size,hidden_dim,hidden_units,units,d_model,embed_dim", write_width}},
+    {"parameters", {"use_bias,biases", to_translate("write \"bias\"")}},
     {"labels", {"value", to_translate("leave it out: a value has the label of its key")}},
     {"mask", {"diagonal", to_translate("write \"where\": \"j <= i + 1\" for the diagonal 1")}},
     {"rotary",
@@ -384,13 +422,26 @@ std::string help_on_hidden(const JsonValue& root, std::string_view instead) {
   return translated(parameters->find("init") == nullptr ? write_width : instead);
 }
 
+// The key that is to be written; empty where there is none.
+std::string_view key_in(std::string_view instead) {
+  constexpr std::string_view start = "write \"";
+  if (!instead.starts_with(start)) return {};
+  instead.remove_prefix(start.size());
+  return instead.substr(0, instead.find('"'));
+}
+
+// Help on a key of layers in a document of a kind that has none; empty for any other.
+std::string help_without_layers(const KindInfo& kind, std::string_view instead) {
+  const DocumentKey* const key = find_key(key_in(instead));
+  if (key == nullptr || !is_of_layers(*key) || key->takes(kind)) return "";
+  return translated("leave it out, or choose a kind that takes {1}: {2}", in_quotes(key->name),
+                    kinds_that_take(*key));
+}
+
 // Help that is `instead`, unless the key that it would have written is there already.
 std::string help_beside(const JsonValue& object, std::string_view instead) {
-  constexpr std::string_view start = "write \"";
-  if (instead.starts_with(start)) {
-    const std::string_view rest = instead.substr(start.size());
-    const std::string_view key = rest.substr(0, rest.find('"'));
-    const std::string_view after = rest.substr(key.size() + 1);
+  if (const std::string_view key = key_in(instead); !key.empty()) {
+    const std::string_view after = instead.substr(instead.find('"') + key.size() + 2);
     const bool alone = after.empty() || after.starts_with(',');
     const bool others = after.find(" and \"") != std::string_view::npos;
     // Parameters may lack the one that is given beside them.
@@ -418,6 +469,7 @@ std::string_view instead_of(std::string_view name) {
 
 std::string help_for_foreign_key(const JsonValue& root, std::string_view name) {
   if (const KindInfo* const kind = kind_in(root)) {
+    if (std::string help = help_without_layers(*kind, instead_of(name)); !help.empty()) return help;
     for (const auto& [own, keys] : keys_of_kinds) {
       if (own != kind->kind || !has_word(keys.names, name)) continue;
       if (keys.instead == write_hidden) return help_on_hidden(root, keys.instead);
@@ -442,11 +494,15 @@ std::string help_for_foreign_key(const JsonValue& root, std::string_view name) {
 }
 
 std::string help_for_foreign_member(const JsonValue& object, std::string_view outer,
-                                    std::string_view name) {
+                                    std::string_view name,
+                                    std::span<const std::string_view> known) {
   for (const MemberOfOthers& row : members_of_others) {
     const bool of_mask = row.outer == "mask" && outer.ends_with("_mask");
     const bool there = row.outer.empty() || row.outer == outer || of_mask;
-    if (there && has_word(row.keys.names, name)) return help_beside(object, row.keys.instead);
+    if (!there || !has_word(row.keys.names, name)) continue;
+    const std::string_view own = key_in(row.keys.instead);
+    if (own.empty() || std::ranges::count(known, own) > 0)
+      return help_beside(object, row.keys.instead);
   }
   return "";
 }

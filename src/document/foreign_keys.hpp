@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,9 +13,9 @@ namespace attn {
 std::string help_for_foreign_key(const JsonValue& root, std::string_view name);
 
 /// What to write in place of a member of other libraries in an object whose own key is `outer`;
-/// empty for any other member.
+/// empty for any other member, and where the object takes none of its `known` ones for it.
 std::string help_for_foreign_member(const JsonValue& object, std::string_view outer,
-                                    std::string_view name);
+                                    std::string_view name, std::span<const std::string_view> known);
 
 /// What to write in place of a top-level key of other libraries that stands in the part `outer`,
 /// "/mask"; empty for any other key.

@@ -108,14 +108,12 @@ std::string help_for(const JsonValue& root, const DocumentKey& key, Kind kind) {
       return translated("write {1}: where \"memory\" is given, it is about the memory's keys",
                         in_quotes(plain->name));
     }
-    std::string names;
-    for (const KindInfo& one : kinds()) {
-      if (key.takes(one)) names += (names.empty() ? "" : name_separator()) + in_quotes(one.name);
-    }
-    return translated("leave it out, or choose a kind that takes it: {1}", names);
+    return translated("leave it out, or choose a kind that takes it: {1}", kinds_that_take(key));
   }
   if (name.ends_with("heads") && info(kind).family == Family::projected)
     return translated("leave it out, or choose \"multi_head\"");
+  if (is_of_layers(key))
+    return translated("leave it out, or choose a kind that takes it: {1}", kinds_that_take(key));
   return translated("leave it out");
 }
 
@@ -141,6 +139,18 @@ std::vector<std::string_view> names_of_kinds() {
     names.insert(names.end(), row.aliases.begin(), row.aliases.end());
   }
   return names;
+}
+
+std::string kinds_that_take(const DocumentKey& key) {
+  std::string names;
+  for (const KindInfo& one : kinds()) {
+    if (key.takes(one)) names += (names.empty() ? "" : name_separator()) + in_quotes(one.name);
+  }
+  return names;
+}
+
+bool is_of_layers(const DocumentKey& key) {
+  return key.takes(info(Kind::encoder_layer)) && !key.takes(info(Kind::multi_head));
 }
 
 void check_document_keys(const JsonValue& root, Problems& problems) {
@@ -210,7 +220,8 @@ void refuse_member(const JsonValue& object, const std::string& key,
   const bool within_itself = outer.ends_with('/' + key);
   // Objects of one or two members are shown whole.
   const bool elsewhere = find_key(key) != nullptr && !of_file && !within_itself && known.size() > 2;
-  std::string foreign = help_for_foreign_member(object, outer.substr(outer.rfind('/') + 1), key);
+  std::string foreign =
+      help_for_foreign_member(object, outer.substr(outer.rfind('/') + 1), key, known);
   if (foreign.empty() && !elsewhere && outer.ends_with("mask") && nearest_name(key, known).empty())
     foreign = help_for_key_outside(key, outer);
   if (foreign.empty() && !within_itself) foreign = help_beside_near(object, key, known);

@@ -64,6 +64,10 @@ struct DocumentKey {
 std::span<const DocumentKey> document_keys() noexcept;
 /// The key of that name; null if there is none.
 const DocumentKey* find_key(std::string_view name) noexcept;
+/// The names in quotes of the kinds that take the key, as errors list them.
+std::string kinds_that_take(const DocumentKey& key);
+/// Whether the key is about what layers have beside attention, such as their number.
+bool is_of_layers(const DocumentKey& key);
 
 /// Reads the plain keys that have a meaning for the kind.
 void read_plain_values(const JsonValue& root, const KindInfo& kind, Problems& problems,

@@ -451,3 +451,83 @@ TEST_CASE("heads and prefixes that do not fit learned weights say what would") {
        R"(of attn.W_q.weight: no name in the file begins with "attn.": leave "prefix" out, or give another)"},
       folder);
 }
+
+TEST_CASE("names in the constructors of tutorials get the document's own") {
+  const TemporaryFolder folder;
+  const std::string transformer = R"("attention":"transformer","seed":0,"x":{"randn":[2,4,8]},
+    "memory":{"randn":[2,4,8]},"parameters":{"init":"torch"},)";
+  const std::string sizes = "leave it out: sizes follow from the tensors, or from the text";
+  const std::string widths = "leave it out: the widths follow from the tensors";
+  const std::string both =
+      "write \"feed_forward\", the hidden width of the feed-forward part, if it is that; the other "
+      "widths follow from the tensors";
+  const std::string vocabulary =
+      "leave it out: the size of a vocabulary follows from \"embedding\"";
+  const std::string lengths = ", the number of valid keys of each sample, or ";
+  for (const auto& [key, help] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"N", "write \"layers\""},
+           {"num_encoder_layers", "write \"layers\""},
+           {"nlayers", "write \"layers\""},
+           {"depth", "write \"layers\""},
+           {"h", "write \"heads\""},
+           {"num_query_heads", "write \"heads\""},
+           {"dff", "write \"feed_forward\""},
+           {"d_hid", "write \"feed_forward\""},
+           {"hidden_dim", both},
+           {"mlp_ratio", both},
+           {"d_q", widths},
+           {"kdim", widths},
+           {"n_embd", widths},
+           {"ffn_num_outputs", widths},
+           {"num_steps", sizes},
+           {"batch_size", sizes},
+           {"max_len", sizes},
+           {"src_vocab", vocabulary},
+           {"vocab_size", vocabulary},
+           {"drop_prob", R"(write "dropout": {"p": …, "training": true})"},
+           {"rate", R"(write "dropout": {"p": …, "training": true})"},
+           {"epsilon", "write \"eps\""},
+           {"hidden_act", "write \"activation\""},
+           {"normalize_before", R"(write "norm": "pre" or "post")"},
+           {"use_bias",
+            R"(write "parameters": {"init": "torch", "bias": false} for none; given parameters )"
+            "have the biases that they name"},
+           {"kernel_initializer", R"(write "parameters": {"init": "torch"})"},
+           {"look_ahead_mask", R"(write "mask": {"causal": true})"},
+           {"dec_padding_mask",
+            "write \"memory_valid_lens\"" + lengths + R"("memory_mask": {"padding": …})"},
+           {"enc_valid_lens",
+            "write \"source_valid_lens\"" + lengths + R"("source_mask": {"padding": …})"},
+           {"enc_outputs", "leave it out: \"memory\" is there already"},
+           {"trg", "leave it out: \"x\" is there already"},
+           {"return_attention", R"(write "weights": true or false)"},
+       }) {
+    check_help(transformer, {'"' + key + "\":1", '/' + key, help}, folder);
+  }
+}
+
+TEST_CASE("names of what a kind lacks get the kinds that have it") {
+  const TemporaryFolder folder;
+  const std::string kinds = R"("encoder_layer", "decoder_layer", "transformer")";
+  for (const std::string attention :
+       {R"("attention":"sdpa","query":[[1]],)", R"("attention":"multi_head","x":[[1]],)"}) {
+    check_help(attention,
+               {R"("N":6)", "/N", "leave it out, or choose a kind that takes \"layers\": " + kinds},
+               folder);
+    check_help(
+        attention,
+        {R"("layers":6)", "/layers", "leave it out, or choose a kind that takes it: " + kinds},
+        folder);
+    check_help(attention,
+               {R"("d_ff":6)", "/d_ff",
+                "leave it out, or choose a kind that takes \"feed_forward\": " + kinds},
+               folder);
+  }
+  const std::string drawn =
+      R"("query":[[1]],"seed":1,"parameters":{"init":"torch","num_hiddens":8})";
+  check_help(R"("attention":"additive",)", {drawn, "/parameters/num_hiddens", "write \"hidden\""},
+             folder);
+  check_help(R"("attention":"general",)",
+             {drawn, "/parameters/num_hiddens", "leave it out: the widths follow from the tensors"},
+             folder);
+}
