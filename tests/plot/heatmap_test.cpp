@@ -135,6 +135,9 @@ TEST_CASE("letters that cannot be as large as asked, and sizes in millimetres, a
   };
   REQUIRE(warnings().size() == 1);
   CHECK(warnings()[0].starts_with("FigureOptions::font_scale 8 is limited to "));
+  CHECK(
+      warnings()[0].ends_with(": larger letters do not fit; it is a factor, not points: 1 is the "
+                              "usual size, 1.5 half as large again"));
   options.figure.font_scale = 1;
   CHECK(warnings().empty());
   options.figure.font_size = 60;

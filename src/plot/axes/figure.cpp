@@ -404,7 +404,8 @@ std::vector<std::string> Figure::warnings() const {
   if (standard() && panel_ == nullptr && !given_letters_ && given_scale_ > largest_of_presets &&
       font_scale() < much_smaller * first_scale_) {
     all.push_back(translated(
-        "FigureOptions::font_scale {1} is limited to {2}: larger letters do not fit",
+        "FigureOptions::font_scale {1} is limited to {2}: larger letters do not fit; it is a "
+        "factor, not points: 1 is the usual size, 1.5 half as large again",
         with_digits(given_scale_, 3), with_digits(given_scale_ * font_scale() / first_scale_, 2)));
   }
   if (is_absurd(given_size_)) {
