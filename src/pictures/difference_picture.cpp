@@ -170,21 +170,39 @@ DifferenceTexts texts_of(const Drawing& drawing, const std::vector<std::vector<H
   return {sign, place_text(first)};
 }
 
+// Refuses maps that cannot be subtracted from each other, as many and as large as they are.
+void check_sizes(const std::vector<std::vector<Heatmap>>& sides, const std::string& other,
+                 const AttentionMap& place) {
+  if (sides[0].size() != sides[1].size()) {
+    const auto count_text = [](std::size_t count) {
+      return translated_count(count, "{1} map", "{1} maps");
+    };
+    throw placed(
+        input_error(
+            translated("{1} here, and {2} in {3}", count_text(sides[1].size()),
+                       count_text(sides[0].size()), other),
+            "", translated("choose as many maps of each, such as MapSelection::chosen_heads 0")),
+        place);
+  }
+  const Shape &shape = sides[1][0].weights.shape(), &wanted = sides[0][0].weights.shape();
+  if (shape == wanted) return;
+  throw placed(
+      input_error(translated("the weights have the shape {1}, those of {2} have {3}", text(shape),
+                             other, text(wanted)),
+                  "",
+                  translated("give maps of one shape, or choose equal parts, such as "
+                             "MapSelection::queries 0:{1} MapSelection::keys 0:{2}",
+                             std::min(shape[0], wanted[0]), std::min(shape[1], wanted[1]))),
+      place);
+}
+
 }  // namespace
 
 Picture draw_difference(const Drawing& drawing) {
   std::vector<std::vector<Heatmap>> sides = sides_of(drawing);
   const DifferenceTexts texts = texts_of(drawing, sides);
   const DrawnMap &a = drawing.of.front(), &b = drawing.of.back();
-  if (sides[0].size() != sides[1].size() ||
-      sides[0][0].weights.shape() != sides[1][0].weights.shape()) {
-    throw placed(
-        input_error(translated("the weights have a different shape from those of {1}", a.map.file),
-                    "",
-                    translated("give maps of one shape, or choose equal parts with "
-                               "MapSelection::queries and MapSelection::keys")),
-        b.map);
-  }
+  check_sizes(sides, a.map.file, b.map);
   for (std::size_t i = 0; i < sides[0].size(); ++i) {
     Heatmap& map = sides[0][i];
     const Heatmap& other = sides[1][i];

@@ -98,11 +98,21 @@ TEST_CASE("plot draws a difference of two maps, and tells how many files a kind 
         "attn-cli: --titles is for several maps side by side, not for one\n"
         "  where: --titles\n"
         "  help:  write --title TEXT, or --title \"\" for none; --head all draws several\n");
-  CHECK(refused_with(3, {"plot", "difference", "a.json", "wide.json", "--out", "d.png"},
-                     folder.path()) ==
-        "attn-cli: the weights have a different shape from those of a.json\n"
-        "  where: wide.json\n"
-        "  help:  give maps of one shape, or choose equal parts with --queries and --keys\n");
+  CHECK(
+      refused_with(3, {"plot", "difference", "a.json", "wide.json", "--out", "d.png"},
+                   folder.path()) ==
+      "attn-cli: the weights have the shape [1,3], those of a.json have [2,2]\n"
+      "  where: wide.json\n"
+      "  help:  give maps of one shape, or choose equal parts, such as --queries 0:1 --keys 0:2\n");
+  CHECK(plot(folder, {"difference", "a.json", "wide.json", "--queries", "0:1", "--keys", "0:2"},
+             "d.svg") == 0);
+  folder.write("heads.json", R"({"weights":[[[[0.25,0.75],[1,0]],[[0.5,0.5],[1,0]]]]})");
+  CHECK(refused_with(
+            3, {"plot", "difference", "a.json", "heads.json", "--head", "all", "--out", "d.png"},
+            folder.path()) ==
+        "attn-cli: 2 maps here, and 1 map in a.json\n"
+        "  where: heads.json\n"
+        "  help:  choose as many maps of each, such as --head 0\n");
   CHECK(refused_with(2, {"plot", "difference", "a.json", "b.json", "a.json", "--out", "d.png"},
                      folder.path()) ==
         "attn-cli: a difference takes two files\n"
