@@ -175,10 +175,10 @@ class CorpusReading : DocumentWork {
     outcome.failed = sums.failed;
     for (const TextNote& failure : sums.failures) {
       outcome.warnings.push_back(
-          translated("line {1} is left out: {2}", failure.line, failure.words));
+          translated("line {1} is left out: {2}", failure.at.line, failure.words));
     }
     for (const TextNote& warning : sums.warnings) {
-      outcome.warnings.push_back(translated("line {1}: {2}", warning.line, warning.words));
+      outcome.warnings.push_back(translated("line {1}: {2}", warning.at.line, warning.words));
     }
     if (sums.warned > 1) {
       outcome.warnings.push_back(
@@ -252,21 +252,29 @@ class CorpusReading : DocumentWork {
     if (passed.count() >= asked_.seconds_between) save();
   }
 
+  // The line of the corpus's file; of documents in a folder, whose lines do not tell them apart,
+  // the number.
+  TextPlace place_of(const ListedDocument& listed, std::uint64_t number) const {
+    if (listed.line == 0 || listed.path != asked_.corpus) return number;
+    return {listed.line, listed.line - number};
+  }
+
   void read_text(const DocumentList& texts, std::size_t index, const DocumentText& text,
                  CorpusSums& sums) const {
-    const std::uint64_t line = index + 1;
+    const ListedDocument listed = texts[index];
+    const TextPlace place = place_of(listed, index + 1);
     BatchItem item;
     TextReading own;
-    attempt(item, [&](const FileAccess& access) { own = reading_of(texts[index], text, access); });
+    attempt(item, [&](const FileAccess& access) { own = reading_of(listed, text, access); });
     // All of a text or nothing.
     if (!item.error) {
       attempt(item, [&](const FileAccess&) {
-        sums.add(own.numbers, line, asked_);
+        sums.add(own.numbers, place, asked_);
         CorpusSums::add(own.parts, sums.parts);
         CorpusSums::add(own.analyses, sums.analyses);
         sums.of_differences = sums.of_differences || own.of_difference;
         if (own.patches) sums.patches.add(*own.patches);
-        sums.warn(line, own.warnings);
+        sums.warn(place, own.warnings);
       });
     }
     if (!item.error) return;
@@ -274,7 +282,7 @@ class CorpusReading : DocumentWork {
     // An option that is wrong is so for every line.
     const bool of_all = names_option(item.error->where());
     if (of_all || kind == ErrorKind::internal || kind == ErrorKind::usage) throw *item.error;
-    sums.fail(line, *item.error);
+    sums.fail(place, *item.error);
   }
 
   [[noreturn]] void refuse_analyses_without_model() const {

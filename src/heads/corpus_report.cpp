@@ -56,7 +56,7 @@ std::string most_csv(const CorpusSums& sums, const std::vector<HeadStatistic>& c
         for (const KeptText& kept :
              attention.heads[h].most[static_cast<std::size_t>(info.statistic)]) {
           text += place + "," + std::string(info.name) + "," + std::to_string(++rank) + "," +
-                  std::to_string(kept.line) + "," + number_text(kept.value) + "\n";
+                  std::to_string(kept.at.line) + "," + number_text(kept.value) + "\n";
         }
       }
     }

@@ -29,7 +29,7 @@ void keep(std::vector<KeptText>& most, const KeptText& text, std::size_t count) 
 }
 
 void keep(std::vector<TextNote>& notes, const TextNote& note) {
-  const auto earlier = [](const TextNote& a, const TextNote& b) { return a.line < b.line; };
+  const auto earlier = [](const TextNote& a, const TextNote& b) { return a.at.line < b.at.line; };
   notes.insert(std::upper_bound(notes.begin(), notes.end(), note, earlier), note);
   if (notes.size() > most_notes) notes.pop_back();
 }
@@ -38,7 +38,7 @@ void keep(std::vector<TextNote>& notes, const TextNote& note) {
 // ones are kept: a note that is left out has enough others before it.
 void keep_unlike(std::vector<TextNote>& notes, const TextNote& note) {
   const auto same = std::ranges::find(notes, note.words, &TextNote::words);
-  if (same != notes.end() && same->line <= note.line) return;
+  if (same != notes.end() && same->at.line <= note.at.line) return;
   if (same != notes.end()) notes.erase(same);
   keep(notes, note);
 }
@@ -117,7 +117,7 @@ TextNumbers text_numbers(const AttentionMap& map, const HeadsCorpusOptions& opti
   return numbers;
 }
 
-void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line,
+void CorpusSums::add(const std::vector<TextNumbers>& numbers, const TextPlace& at,
                      const HeadsCorpusOptions& options) {
   const std::size_t offsets = 2 * options.reach + 1;
   if (attentions.empty()) {
@@ -139,28 +139,28 @@ void CorpusSums::add(const std::vector<TextNumbers>& numbers, std::uint64_t line
     refuse_other_attentions();
   }
   ++texts;
-  for (std::size_t at = 0; at < numbers.size(); ++at) {
-    const TextNumbers& own = numbers[at];
-    attentions[at].most_keys = std::max<std::uint64_t>(attentions[at].most_keys, own.keys);
-    std::vector<std::uint64_t>& by_position = attentions[at].texts_by_position;
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    const TextNumbers& own = numbers[n];
+    attentions[n].most_keys = std::max<std::uint64_t>(attentions[n].most_keys, own.keys);
+    std::vector<std::uint64_t>& by_position = attentions[n].texts_by_position;
     const std::size_t positions = own.first.empty() ? 0 : own.first[0].shape()[0];
     by_position.resize(std::max(by_position.size(), positions));
     for (std::size_t i = 0; i < positions; ++i) ++by_position[i];
     for (std::size_t h = 0; h < own.values.size(); ++h) {
-      HeadSums& head = attentions[at].heads[h];
+      HeadSums& head = attentions[n].heads[h];
       if (!own.first.empty()) head.average.add(own.first[h]);
       for (std::size_t s = 0; s < head_statistic_count; ++s) {
         if (!std::isfinite(own.values[h][s])) continue;
         in_range = in_range && is_in_range(s, own.values[h][s]);
         head.statistics[s].add(own.values[h][s]);
-        keep(head.most[s], {own.values[h][s], line}, options.kept);
+        keep(head.most[s], {own.values[h][s], at}, options.kept);
       }
       for (std::size_t i = 0; h < own.by_offset.size() && i < offsets; ++i) {
         if (!std::isfinite(own.by_offset[h][i])) continue;
         in_range = in_range && is_weight(own.by_offset[h][i]);
         head.by_offset[i].add(own.by_offset[h][i]);
         head.squares_by_offset[i].add_square(own.by_offset[h][i]);
-        if (h == 0) ++attentions[at].texts_by_offset[i];
+        if (h == 0) ++attentions[n].texts_by_offset[i];
       }
     }
   }
@@ -186,7 +186,7 @@ void CorpusSums::add(const std::vector<NamedMoments>& more, std::vector<NamedMom
   to.insert(to.end(), more_end, more.end());
 }
 
-void CorpusSums::fail(std::uint64_t line, const Error& error) {
+void CorpusSums::fail(const TextPlace& at, const Error& error) {
   ++failed;
   // What is wrong, at which key of the line, and what to do.
   const std::string& where = error.where();
@@ -195,12 +195,12 @@ void CorpusSums::fail(std::uint64_t line, const Error& error) {
   const std::string problem =
       named ? translated("{1} (at {2})", error.problem(), where.substr(key)) : error.problem();
   keep(failures,
-       {line, error.help().empty() ? problem : translated("{1}; {2}", problem, error.help())});
+       {at, error.help().empty() ? problem : translated("{1}; {2}", problem, error.help())});
 }
 
-void CorpusSums::warn(std::uint64_t line, const std::vector<std::string>& text_warnings) {
+void CorpusSums::warn(const TextPlace& at, const std::vector<std::string>& text_warnings) {
   if (!text_warnings.empty()) ++warned;
-  for (const std::string& words : text_warnings) keep_unlike(warnings, {line, words});
+  for (const std::string& words : text_warnings) keep_unlike(warnings, {at, words});
 }
 
 void CorpusSums::add(const CorpusSums& other, const HeadsCorpusOptions& options) {

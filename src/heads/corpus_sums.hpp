@@ -30,14 +30,24 @@ struct Moments {
   double error() const;      ///< of the mean
 };
 
+/// Where a text stands in the corpus.
+struct TextPlace {
+  std::uint64_t line = 0;   ///< of the file, from 1; in a folder the number of the document
+  std::uint64_t blank = 0;  ///< lines before it that have no text
+
+  TextPlace() = default;
+  TextPlace(std::uint64_t own_line, std::uint64_t lines_without_text = 0)
+      : line(own_line), blank(lines_without_text) {}
+};
+
 /// A text and how much a head is of something in it.
 struct KeptText {
   double value = 0;
-  std::uint64_t line = 0;  ///< of the corpus, from 1
+  TextPlace at;
 
   /// Larger values first, of equal ones the earlier text.
   bool operator<(const KeptText& other) const {
-    return value != other.value ? value > other.value : line < other.line;
+    return value != other.value ? value > other.value : at.line < other.at.line;
   }
 };
 
@@ -120,7 +130,7 @@ std::string paths_csv(const PatchSums& sums);
 
 /// A note on a text: why it could not be read, or a warning.
 struct TextNote {
-  std::uint64_t line = 0;  ///< of the corpus, from 1
+  TextPlace at;
   std::string words;
 };
 
@@ -128,7 +138,8 @@ inline constexpr std::size_t most_notes = 10;
 
 /// All that is known of a corpus, or of a shard of it: nothing of it grows with the texts.
 struct CorpusSums {
-  std::uint64_t lines = 0;  ///< of the corpus that are passed, those of other shards too
+  /// Lines with a text that are passed, those of other shards too.
+  std::uint64_t lines = 0;
   std::uint64_t texts = 0, failed = 0, warned = 0;
   std::string lines_hash;  ///< of the lines that are passed
   bool done = false;       ///< whether that is all of the corpus
@@ -149,11 +160,11 @@ struct CorpusSums {
   static void add(const std::vector<NamedMoments>& more, std::vector<NamedMoments>& to);
 
   /// Adds one text. Throws Error(input), adding nothing, if its attentions are others.
-  void add(const std::vector<TextNumbers>& numbers, std::uint64_t line,
+  void add(const std::vector<TextNumbers>& numbers, const TextPlace& at,
            const HeadsCorpusOptions& options);
-  void fail(std::uint64_t line, const Error& error);
+  void fail(const TextPlace& at, const Error& error);
   /// Counts a text if there are warnings of it.
-  void warn(std::uint64_t line, const std::vector<std::string>& text_warnings);
+  void warn(const TextPlace& at, const std::vector<std::string>& text_warnings);
   /// Adds the sums of other texts, without what is said of lines. Throws Error(input) if their
   /// attentions are others.
   void add(const CorpusSums& other, const HeadsCorpusOptions& options);

@@ -34,18 +34,19 @@ ExactSum sum_of(const JsonValue& value, const std::string& place) {
 }
 
 // Refuses lines that the shard did not read.
-void check_line(std::uint64_t line, const StoredSums& of, const std::string& place) {
-  if (line == 0 || line > of.sums.lines || (line - 1) % of.shard.count != of.shard.index) {
-    refuse(place);
-  }
+TextPlace read_place(const JsonObject& text, const StoredSums& of, const std::string& place) {
+  const TextPlace at(text.count("line"), text.optional_count("blank").value_or(0));
+  if (at.line <= at.blank) refuse(place);
+  const std::uint64_t number = at.line - at.blank;
+  if (number > of.sums.lines || (number - 1) % of.shard.count != of.shard.index) refuse(place);
+  return at;
 }
 
 std::vector<KeptText> read_kept(const JsonObject& statistic, const StoredSums& of) {
   std::vector<KeptText> texts;
   statistic.each("most", [&](const JsonValue& value, const std::string& place) {
     const JsonObject text(value, place, texts_of_errors);
-    texts.push_back({text.number("value"), text.count("line")});
-    check_line(texts.back().line, of, place);
+    texts.push_back({text.number("value"), read_place(text, of, place)});
     if (texts.size() > 1 && !(texts[texts.size() - 2] < texts.back())) refuse(place);
   });
   return texts;
@@ -255,7 +256,7 @@ PatchSums read_patches(const JsonObject& stored, const StoredSums& of) {
 }
 
 // Files of other formats are refused before any member is read.
-constexpr std::size_t format = 3;
+constexpr std::size_t format = 4;
 
 // The text with its checksum in place of the zeros that it was computed with.
 constexpr std::string_view checksum_start = "\"checksum\": \"";
@@ -283,15 +284,17 @@ void check_sum(std::string_view text) {
 
 std::string sums_text(const StoredSums& stored) {
   const CorpusSums& sums = stored.sums;
-  const auto failure = [](const TextNote& text) {
-    return object({{"line", text.line}, {"problem", text.words}});
+  const auto with_place = [](const TextPlace& at, const char* key, Fact fact) {
+    return object(
+        {{"line", at.line}, {"blank", only_if(at.blank > 0, at.blank)}, {key, std::move(fact)}});
   };
-  const auto warning = [](const TextNote& text) {
-    return object({{"line", text.line}, {"warning", text.words}});
+  const auto failure = [&](const TextNote& text) {
+    return with_place(text.at, "problem", text.words);
   };
-  const auto kept = [](const KeptText& text) {
-    return object({{"line", text.line}, {"value", text.value}});
+  const auto warning = [&](const TextNote& text) {
+    return with_place(text.at, "warning", text.words);
   };
+  const auto kept = [&](const KeptText& text) { return with_place(text.at, "value", text.value); };
   const auto exact = [](const ExactSum& sum) { return Fact(sum.text()); };
   const auto head_facts = [&](const HeadSums& head) {
     Fact::Members members;
@@ -387,8 +390,7 @@ StoredSums read_sums(std::string_view text) {
   const auto read_notes = [&](const char* name, const char* words, std::vector<TextNote>& notes) {
     file.each(name, [&](const JsonValue& value, const std::string& place) {
       const JsonObject note(value, place, texts_of_errors);
-      notes.push_back({note.count("line"), note.string(words)});
-      check_line(notes.back().line, stored, place);
+      notes.push_back({read_place(note, stored, place), note.string(words)});
     });
   };
   read_notes("failures", "problem", sums.failures);

@@ -47,7 +47,7 @@ class PassingFolder {
   std::filesystem::path path_;
 };
 
-// The lines of a corpus with these numbers, blank ones not counted, as far as a page shows them.
+// The lines of a corpus with these numbers, as far as a page shows them.
 std::map<std::uint64_t, std::string> lines_of_corpus(const std::filesystem::path& corpus,
                                                      const std::set<std::uint64_t>& wanted) {
   constexpr std::size_t most_bytes = 400;
@@ -56,7 +56,6 @@ std::map<std::uint64_t, std::string> lines_of_corpus(const std::filesystem::path
   std::string line;
   std::uint64_t number = 0;
   while (std::getline(file, line)) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     if (!wanted.contains(++number)) continue;
     if (has_lines(corpus)) {
       const JsonValue document = parse_json(line);
@@ -83,7 +82,7 @@ ViewData::HeadEvidence evidence_of(const HeadSums& sums,
     head.error.push_back(sums.statistics[s].error());
     auto& strongest = head.strongest.emplace_back();
     for (const KeptText& text : sums.most[s])
-      strongest.emplace_back(rows.at(text.line), text.value);
+      strongest.emplace_back(rows.at(text.at.line), text.value);
   }
   for (std::size_t at = 0; at < sums.by_offset.size(); ++at) {
     const auto texts = static_cast<double>(texts_by_offset[at]);
@@ -122,7 +121,7 @@ void put_evidence(const ViewOptions& options, PageMaker& page) {
   for (const AttentionSums& attention : sums.attentions) {
     for (const HeadSums& head : attention.heads) {
       for (const auto& most : head.most) {
-        for (const KeptText& text : most) wanted.insert(text.line);
+        for (const KeptText& text : most) wanted.insert(text.at.line);
       }
     }
   }

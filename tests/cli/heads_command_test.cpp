@@ -727,6 +727,39 @@ TEST_CASE("a text that cannot be read is named and left out of a corpus") {
   CHECK(heads.output.find("Means over 2 texts") != std::string::npos);
 }
 
+TEST_CASE("lines of a corpus are those of its file, blank ones too") {
+  const TemporaryFolder folder;
+  write_text(folder / "texts.txt", "\nThe people\n\n \nThe law of the people\n");
+  const auto read = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"heads",     "--model", speeches, "--corpus",
+                                   "texts.txt", "--out",   out,      "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    CHECK(attn_cli(words, folder.path()).exit_code == 0);
+  };
+  read("whole", {});
+  for (const char* part : {"0/2", "1/2"}) read("parts", {"--shard", part});
+  CHECK(attn_cli({"heads", "--merge", "parts"}, folder.path()).exit_code == 0);
+  std::istringstream most(read_text(folder / "whole/most.csv"));
+  CHECK(read_text(folder / "parts/most.csv") == most.str());
+  std::string row, lines;
+  std::getline(most, row);
+  // Its second number from behind is the line.
+  for (int n = 0; n < 2 && std::getline(most, row); ++n) {
+    const std::string place = row.substr(0, row.rfind(','));
+    lines += place.substr(place.rfind(',') + 1);
+  }
+  std::ranges::sort(lines);
+  CHECK(lines == "25");
+
+  write_text(folder / "texts.jsonl",
+             "{\"text\": \"The state\"}\n\n{\"text\": \"A law\"}\n{\"txt\": 1}\n");
+  CHECK(attn_cli({"heads", "--model", speeches, "--corpus", "texts.jsonl", "--out", "out"},
+                 folder.path())
+            .errors ==
+        "attn-cli: warning: line 4 is left out: unknown key \"txt\" (at /txt); did you mean "
+        "\"text\"?\n");
+}
+
 TEST_CASE("warnings of texts of a corpus are counted and shown, by shards as by one run") {
   const TemporaryFolder folder;
   std::string lines, longer;

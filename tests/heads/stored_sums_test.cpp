@@ -86,6 +86,19 @@ TEST_CASE("sums of a corpus are read back as they were written") {
   CHECK(attn::sums_text(stored) == written);
 }
 
+TEST_CASE("a text after blank lines keeps its line in the file, and its number is its shard's") {
+  CorpusSums after = sums();
+  after.warn({14, 3}, {"a text has 99 tokens"});
+  const std::string written = text(after);
+  const attn::StoredSums stored = attn::read_sums(written);
+  REQUIRE(stored.sums.warnings.size() == 2);
+  CHECK(stored.sums.warnings[1].at.line == 14);
+  CHECK(stored.sums.warnings[1].at.blank == 3);
+  CHECK(attn::sums_text(stored) == written);
+  CHECK(error_of(edited(written, "\"blank\": 3", "\"blank\": 2")) == impossible("/warnings/1"));
+  CHECK(error_of(edited(written, "\"blank\": 3", "\"blank\": 14")) == impossible("/warnings/1"));
+}
+
 TEST_CASE("warnings are kept once, with their first text, in whatever order texts are added") {
   std::vector<std::pair<std::uint64_t, std::vector<std::string>>> texts;
   for (std::uint64_t line = 1; line <= 40; ++line) {
@@ -111,7 +124,7 @@ TEST_CASE("warnings are kept once, with their first text, in whatever order text
 
 TEST_CASE("sums of another version are refused, whatever they hold") {
   for (const char* format : {"1", "2"}) {
-    CHECK(error_of(edited(text(sums()), "\"format\": 3", std::string("\"format\": ") + format)) ==
+    CHECK(error_of(edited(text(sums()), "\"format\": 4", std::string("\"format\": ") + format)) ==
           "the sums are those of another version of the program\n  where: /format\n"
           "  help:  start again without the file, or with another folder");
   }
