@@ -190,7 +190,7 @@ constexpr ForeignKeys foreign_keys[]{
     {"vocab_size,num_embeddings,src_vocab,tgt_vocab,src_vocab_size,tgt_vocab_size,input_vocab_size,"
      "target_vocab_size",
      to_translate("leave it out: the size of a vocabulary follows from \"embedding\"")},
-    {"use_bias,qkv_bias",
+    {"use_bias",
      to_translate("write \"parameters\": {\"init\": \"torch\", \"bias\": false} for none; given "
                   "parameters have the biases that they name")},
     {"kernel_initializer,initializer,initializer_range,init_std",
@@ -501,7 +501,8 @@ std::string help_for_foreign_member(const JsonValue& object, std::string_view ou
     const bool there = row.outer.empty() || row.outer == outer || of_mask;
     if (!there || !has_word(row.keys.names, name)) continue;
     const std::string_view own = key_in(row.keys.instead);
-    if (own.empty() || std::ranges::count(known, own) > 0)
+    // What is for all objects is written elsewhere than in this one.
+    if (row.outer.empty() || own.empty() || std::ranges::count(known, own) > 0)
       return help_beside(object, row.keys.instead);
   }
   return "";

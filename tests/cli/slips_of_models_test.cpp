@@ -129,7 +129,7 @@ TEST_CASE("the name of a head as other programs write it gets the one that is me
              "give a position from 0, such as 7, or a token with it, such as '\" peace\" (7)'"));
   CHECK(answer("run", {"--why", "1.1", "--key", "it's"}) ==
         told("invalid value \"it's\" for --key", "--key",
-             "give a position from 0, such as 7, or a token with it, such as '\" the\" (7)'"));
+             "give a position from 0, such as 7, or a token with it, such as '\"the\" (7)'"));
   CHECK(answer("run", {"--heads-off", "1,1"}) ==
         told("1 is switched off twice", "--heads-off",
              "leave one of them out; head 3 of layer 5 is 5.3"));
