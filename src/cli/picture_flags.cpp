@@ -145,6 +145,14 @@ std::pair<double, double> figure_size(const std::string& text) {
   if (width && by == std::string::npos) return {*width, 0};
   const auto height = by == std::string::npos ? std::nullopt : inches(text.substr(by + 1));
   if (!width || !height) {
+    // A comma before decimals of a length with a unit, or between two of them.
+    if (const std::size_t comma = text.find(','); comma != text.npos && comma > 0 &&
+                                                  is_digits(text.substr(0, 1)) &&
+                                                  !is_digits(text.substr(text.size() - 1))) {
+      std::string meant = text;
+      meant[comma] = is_digits(text.substr(comma - 1, 1)) ? '.' : 'x';
+      throw written_otherwise("--figsize", text, "--figsize " + meant);
+    }
     // Two numbers with another character between them.
     const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
     const std::size_t start = std::min(text.find_first_of("0123456789", end), text.size());

@@ -343,8 +343,11 @@ std::vector<Kind> read_kinds(const JsonValue& root) {
             ? translated("write each document into a file of its own, or a line each "
                          "into a .jsonl file for batch")
         : !model_key.empty() ? translated("write \"model\" in place of \"{1}\"", model_key)
-        : instead.empty()    ? translated("add \"attention\", such as \"scaled_dot_product\"")
-                             : translated("write \"attention\" in place of \"{1}\"", instead));
+        : root.find("text") && !root.find("tokenizer") && !root.find("embedding")
+            ? translated("a text is read by a model: name it with DocumentOptions::model, or write "
+                         "\"model\" into the document")
+        : instead.empty() ? translated("add \"attention\", such as \"scaled_dot_product\"")
+                          : translated("write \"attention\" in place of \"{1}\"", instead));
   }
   if (!value->is(JsonValue::Type::array)) return {read_kind(*value, at)};
   std::vector<Kind> kinds;

@@ -359,7 +359,10 @@ constexpr std::array<DocumentKey, 83> keys{{
                          std::ranges::count(names_of_kinds, given.value.string()) > 0;
        if (kind) {
          throw input_error(translated("unknown {1} \"{2}\"", "norm", given.value.string()),
-                           given.place, translated("write {1}", "\"norm_kind\""));
+                           given.place,
+                           translated("write {1}", given.value.string().find_first_of("Rr") == 0
+                                                       ? R"("norm_kind": "rms")"
+                                                       : R"("norm_kind": "layer")"));
        }
        values.transformer.norm = expect_choice(given.value, given.place, "norm", norm_places);
      },

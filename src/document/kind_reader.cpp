@@ -270,8 +270,13 @@ class KindReader {
     if (parts_.is(Family::transformer)) {
       parts_.transformer.memory = memory;
       if (parts_.decoder() && !memory) {
-        throw input_error(translated("a decoder layer has no memory"), "/memory",
-                          translated("give the encoder's hidden states [L,E] or [B,L,E]"));
+        const bool encodes = parts_.kind().kind == Kind::transformer;
+        throw input_error(
+            translated("a decoder layer has no memory"), "/memory",
+            encodes
+                ? translated("give the source's states, which the encoder layers read, [L,E] or "
+                             "[B,L,E]; without a source choose \"encoder_layer\"")
+                : translated("give the encoder's hidden states [L,E] or [B,L,E]"));
       }
       return;
     }

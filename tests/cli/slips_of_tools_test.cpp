@@ -376,6 +376,8 @@ TEST_CASE("values in other words or forms get the one that is meant") {
   check_value({"run", "x"}, "--max-seconds", "5m", "give a number of seconds, such as 300");
   check_value(plot, "--figsize", "16:9", "write --preset slide");
   check_value(plot, "--figsize", "89", "write --figsize 89mm");
+  check_value(plot, "--figsize", "8,5cm", "write --figsize 8.5cm");
+  check_value(plot, "--figsize", "12cm,8cm", "write --figsize 12cmx8cm");
   check_value(plot, "--norm", "power=0.3", "write --norm power:0.3");
   check_value({"explain", "x"}, "--digits", "20", "give decimals from 2 to 16");
   CHECK(refused_with(2, {"run", "x", "--attention", "multi-head-attn"})

@@ -76,6 +76,9 @@ TEST_CASE("kinds and sources of numbers of other libraries get the document's ow
            {R"("Attention":"sdpa")", missing, kind,
             "write \"attention\" in place of \"Attention\""},
            {R"("seed":1)", missing, kind, "add \"attention\", such as \"scaled_dot_product\""},
+           {R"("text":"The people")", missing, kind,
+            "a text is read by a model: name it with DocumentOptions::model, or write \"model\" "
+            "into the document"},
            {R"("attention":"mha")", unknown + "\"mha\"", kind, "did you mean \"multi_head\"?"},
            {R"("attention":"nn.MultiheadAttention")", unknown + "\"nn.MultiheadAttention\"", kind,
             "did you mean \"multi_head\"?"},
@@ -188,10 +191,10 @@ TEST_CASE("keys and values in the wrong place or form get the one that is meant"
             "leave it out: weights are a softmax of the scores"},
            {R"("attention":"encoder_layer","heads":1,"feed_forward":2,"norm":"rms","x":[[1,2]],)"
             R"("seed":1,"parameters":{"init":"torch"})",
-            "unknown norm \"rms\"", "/norm", "write \"norm_kind\""},
+            "unknown norm \"rms\"", "/norm", R"(write "norm_kind": "rms")"},
            {R"("attention":"encoder_layer","heads":1,"feed_forward":2,"norm":"LayerNorm",)"
             R"("x":[[1,2]],"seed":1,"parameters":{"init":"torch"})",
-            "unknown norm \"LayerNorm\"", "/norm", "write \"norm_kind\""},
+            "unknown norm \"LayerNorm\"", "/norm", R"(write "norm_kind": "layer")"},
            {sdpa + R"("query":[[1]],"labels":{"rows":["a"]})", "unknown key \"rows\"",
             "/labels/rows", "did you mean \"query\"?"},
        }) {

@@ -104,6 +104,10 @@ TEST_CASE("hidden states that are missing are asked for") {
   CHECK(problems_of(document("decoder_layer", {x, init, R"("feed_forward":4)"})) ==
         "a decoder layer has no memory\n  where: doc.json, /memory\n"
         "  help:  give the encoder's hidden states [L,E] or [B,L,E]");
+  CHECK(problems_of(document("transformer", {x, init, R"("feed_forward":4)"})) ==
+        "a decoder layer has no memory\n  where: doc.json, /memory\n"
+        "  help:  give the source's states, which the encoder layers read, [L,E] or [B,L,E]; "
+        "without a source choose \"encoder_layer\"");
 }
 
 TEST_CASE("keys that mean nothing to a kind are refused") {
