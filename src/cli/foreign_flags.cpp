@@ -345,7 +345,7 @@ constexpr ForeignFlags foreign_flags[]{
      "--sample-tokens --num-beams --beam-size "
      "--repetition-penalty",
      "", to_translate("leave it out: the likeliest token is taken each time")},
-    {"--repeat --seconds --runs --iterations --warmup --repeats", "",
+    {"--repeat --seconds --runs --iterations --iters --warmup --warmup-iters --repeats", "",
      to_translate("leave it out: each shape is repeated for about a second")},
     {"--fill", "", in_document("\"mask\": {\"fill\": -1e9}")},
     {"--special-tokens --add-special-tokens", "", in_document("\"special_tokens\": false")},

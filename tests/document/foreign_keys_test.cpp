@@ -201,8 +201,6 @@ TEST_CASE("keys of kernels get the document's own") {
           {R"("mask":{"bottom_right":true})", "/mask/bottom_right",
            R"(write "mask": {"causal": true, "align": "lower_right"} where queries stand at the last )"
            R"(keys, or {"where": "j <= i + 2"} for an offset of 2)"},
-          {R"("mask":{"alibi_slopes":[1]})", "/mask/alibi_slopes",
-           R"(write "mask": {"alibi": {"slopes": …}})"},
           {R"("mask":{"kv_lens":[1]})", "/mask/kv_lens",
            R"(write "valid_lens": {"query": […], "key": […]}, at the top of the document, outside )"
            "of /mask"},
@@ -223,6 +221,10 @@ TEST_CASE("keys of kernels get the document's own") {
           {R"("mask":{"diagonal":1})", "/mask/diagonal",
            R"(write "where": "j <= i + 1" for the diagonal 1)"},
           {R"("mask":{"prefix":"1"})", "/mask/prefix", "write it without quotes: 1"},
+          {R"("mask":{"alibi_slopes":[1]})", "/mask/alibi_slopes",
+           R"(write "alibi": {"slopes": …})"},
+          {R"("rotary":{"rope_type":"linear"})", "/rotary/rope_type",
+           R"(write "scaling": {"type": "linear", "factor": …})"},
           {R"("rotary":{"dim":2})", "/rotary/dim",
            "write \"width\", the number of components that are rotated"},
           {R"("tables":[1,2],"score":"s")", "/tables",
