@@ -91,8 +91,8 @@ struct AttentionHeads {
   bool same_positions = true;             ///< whether queries and keys are the same tokens
   bool tokens_known = true;
   std::vector<std::vector<double>> errors = {};  ///< standard errors of means over texts; else none
-  /// Of one text: the queries that count, those among them that see more than one key, and those
-  /// whose token stands earlier; 0 if unknown.
+  /// Numbers of the queries of one text: of all that count, of those among them that see more than
+  /// one key, and of those whose token stands earlier too; 0 if unknown.
   std::size_t counted = 0, queries = 0, repeated = 0;
 
   /// Number of one of the heads.

@@ -101,7 +101,7 @@ struct FigureOptions {
   std::string provenance;        ///< text for the file's metadata, after the program's name
   std::size_t threads = 0;       ///< 0 = as many as the machine has; never changes a picture
   plot::Panel* panel = nullptr;  ///< place on a sheet, set by what draws it; null = a file
-  /// What all frames of the animation show that the figure is a frame of; null = it is none.
+  /// Scale and key that all frames of an animation share; null for other figures.
   const plot::FrameParts* frames = nullptr;
 };
 

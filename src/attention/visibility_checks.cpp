@@ -247,13 +247,11 @@ Visibility::Broadcast Visibility::broadcast(const Tensor& tensor, DType dtype,
     const bool by_sample = better && shape.size() == 2 && geometry.batch_axis &&
                            shape[0] == geometry.batch && shape[0] != queries;
     const std::string_view part = name;
-    const char* const of_samples = !by_sample        ? ""
-                                   : part == "block" ? "padding"
-                                   : part == "allow" ? "keep"
-                                                     : "";
+    const std::string_view of_samples = part == "block" ? "padding" : "keep";
+    const bool row_per_sample = by_sample && (part == "block" || part == "allow");
     const std::string help =
-        of_samples[0] != '\0' ? translated("write {1}: … instead of {2} for a row per sample",
-                                           in_quotes(of_samples), in_quotes(part))
+        row_per_sample ? translated("write {1}: … instead of {2} for a row per sample",
+                                    in_quotes(of_samples), in_quotes(part))
         : of_longer
             ? translated("take the part of this length: \"slice\": {1}",
                          "\"..., :" + std::to_string(queries) + ", :" + std::to_string(keys) + "\"")

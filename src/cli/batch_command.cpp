@@ -215,8 +215,8 @@ int compute(const GivenToBatch& given) {
   }
   options.wording = [](const std::string& text) { return with_flags(text); };
   const bool answering = answers(options.run, given.common.json, "attn-cli batch");
-  // Of a shard's answers no summary is left that lacks the others: a service that inherits an
-  // engine's variables would lose documents without a word.
+  // Answers leave no summary that would show which documents are missing, so that even --quiet
+  // tells the shard: a service may have inherited the variables of an engine.
   options.shard = given.shard ? *given.shard : shard_of_engine(given.common.quiet && !answering);
   if (answering) options.answer = print_result;
   BatchProgress progress(given.common, answering);

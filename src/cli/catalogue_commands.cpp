@@ -49,8 +49,8 @@ std::string_view meant_name(const std::string& word, std::span<const std::string
   return found == names.end() ? std::string_view() : *found;
 }
 
-// What a document of scaled dot products has for a feature that no example is of; empty for other
-// words.
+// Keys to write into a document of scaled dot products for a feature that has no example of its
+// own; empty for other words.
 std::string_view keys_of_feature(std::string_view word) {
   constexpr std::pair<std::string_view, std::string_view> features[]{
       {"paged|vllm|page_table|block_table|paged_attention",
@@ -63,7 +63,7 @@ std::string_view keys_of_feature(std::string_view word) {
       {"decode|kv_cache|cache|past", R"("past_key": …, "past_value": …)"},
       {"linear|linear_attention", R"("linear_attention": {})"},
       {"dropout", R"("dropout": {"p": 0.1, "training": true}, "seed": 0)"}};
-  // As it may be written: "GQA", "kv-cache".
+  // Capitals and hyphens count as the others: "GQA", "kv-cache".
   std::string wanted = '|' + std::string(word) + '|';
   for (char& c : wanted)
     c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -119,7 +119,10 @@ constexpr ForeignFlags foreign_flags[]{
      to_translate("leave it out: pictures are stored without loss, and --dpi N sets their pixels")},
     {"--trim", "--figsize", to_translate("leave it out: margins are trimmed")},
     {"--values --show-values --numbers", "plot", written("--annotate on")},
-    {"--fontsize --letter-size --point-size", "--font-size",
+    {"--fontsize --letter-size --point-size --annot-kws --annot-size --annotation-size "
+     "--title-size --title-fontsize --label-size --labelsize --tick-size --tick-labelsize "
+     "--suptitle-size --text-size",
+     "--font-size",
      to_translate("write --font-size 8, in points, or --font-scale 1.5, half as large again")},
     {"--width --height", "--figsize",
      to_translate("write --figsize WxH in inches, or a width alone such as --figsize 89mm")},
@@ -419,10 +422,6 @@ constexpr ForeignFlags foreign_flags[]{
      written("--colorbar off")},
     {"--no-annot --no-annotate --no-values --hide-values --no-numbers", "--annotate",
      written("--annotate off")},
-    {"--annot-kws --annot-size --annotation-size --title-size --title-fontsize --label-size "
-     "--labelsize --tick-size --tick-labelsize --suptitle-size --text-size",
-     "--font-scale",
-     to_translate("write --font-size 8, in points, or --font-scale 1.5, half as large again")},
     {"--fontname --font-name --typeface", "--font", written("--font NAME")},
     {"--hspace --wspace --pad --padding-inches --subplots-adjust --layout-engine", "plot",
      to_translate("leave it out: margins are trimmed")},

@@ -320,7 +320,8 @@ void warn_of_one_file(const CompareRequest& request, Comparison& comparison) {
                        comparison.a, comparison.b));
 }
 
-// What was changed in the model of a result; nothing of other files, or of one that is gone.
+// Sentences on what was changed in the model of a result; none for other files, or one that is
+// gone.
 std::vector<std::string> changes_in(const std::filesystem::path& path, const FileAccess& access) {
   if (path.extension() != ".json") return {};
   try {

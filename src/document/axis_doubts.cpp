@@ -86,7 +86,8 @@ std::vector<std::string> shared_query_doubts(const DocumentParts& parts) {
       text(shape), samples, view_of_one_token({samples, shape[1], shape[3]}))};
 }
 
-// Warns of a file of four axes without a layout beside one that has it.
+// Warns of a file of four axes without a layout beside one that has it, where it has the heads of
+// that layout too.
 std::vector<std::string> mixed_layout_doubts(const DocumentParts& parts) {
   const Sequences& states = parts.states;
   const std::pair<const char*, const Tensor&> all[]{
@@ -96,13 +97,16 @@ std::vector<std::string> mixed_layout_doubts(const DocumentParts& parts) {
         parts.has(name, "layout") ? parts.find(name)->find("layout") : nullptr;
     return layout != nullptr && layout->is(JsonValue::Type::string) ? layout->string() : "";
   };
-  for (const auto& [other, ignored] : all) {
-    const std::string layout = layout_of(other);
-    if (layout != "BLHD") continue;
+  for (const auto& [other, beside] : all) {
+    if (layout_of(other) != "BLHD" || beside.rank() != 4) continue;
     for (const auto& [name, tensor] : all) {
       if (!tensor || tensor.rank() != 4 || !parts.has(name, "file") || parts.has(name, "layout") ||
           parts.has(name, "transpose") || parts.has(name, "view"))
         continue;
+      // A query of one token, [B,H,1,D], has them in one order alone.
+      const std::size_t heads = tensor.shape()[2], others = beside.shape()[1];
+      const bool may_be = &tensor == &states.query ? heads % others == 0 : others % heads == 0;
+      if (!may_be) continue;
       return {
           translated("{1} is read as [B,H,L,D], but {2} has {3}: write that into {1} too, or {4} "
                      "if it is right",

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "attn/document.hpp"
 #include "attn/error.hpp"
@@ -178,20 +181,21 @@ void read_booleans(const JsonValue& value, const PartValue& from, ReadMask& mask
 
 // Reads "padding", in whose place lengths are often given.
 void read_padding(const JsonValue& value, const PartValue& from, ReadMask& mask) {
-  std::string lengths;
-  bool beyond = false;
-  for (std::size_t i = 0; value.is(JsonValue::Type::array) && i < value.size(); ++i) {
+  const std::size_t count = value.is(JsonValue::Type::array) ? value.size() : 0;
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i = 0; i < count; ++i) {
     const JsonValue& length = value.element(i);
-    if (!length.is(JsonValue::Type::number) || !length.is_integer()) break;
-    beyond = beyond || length.integer() > 1;
-    lengths += (i == 0 ? "" : ", ") + std::to_string(length.integer());
-    if (beyond && i + 1 == value.size()) {
-      throw input_error(translated("the numbers of padding are neither true nor false"), from.at,
-                        translated("write {1} at the top of the document if these are lengths",
-                                   "\"valid_lens\": [" + lengths + "]"));
-    }
+    if (length.is(JsonValue::Type::number) && length.is_integer())
+      lengths.push_back(length.integer());
   }
-  read_booleans<&Mask::padding>(value, from, mask);
+  const bool truths = std::ranges::all_of(lengths, [](std::int64_t one) { return one <= 1; });
+  if (lengths.size() < count || truths) return read_booleans<&Mask::padding>(value, from, mask);
+  std::string written;
+  for (const std::int64_t length : lengths)
+    written += (written.empty() ? "" : ", ") + std::to_string(length);
+  throw input_error(translated("the numbers of padding are neither true nor false"), from.at,
+                    translated("write {1} at the top of the document if these are lengths",
+                               "\"valid_lens\": [" + written + "]"));
 }
 
 // "cu_seqlens": places of both sides, or of each.

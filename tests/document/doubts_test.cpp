@@ -330,8 +330,9 @@ TEST_CASE("a key that is taken as the value that is not given is told") {
 TEST_CASE("a file of four axes without the layout of the tensors beside it is told") {
   const TemporaryFolder folder;
   folder.write("q.npy", attn::npy_bytes(attn::Tensor({1, 2, 2, 1}, {1.0, 2.0, 3.0, 4.0})));
-  const auto of = [&](const std::string& query) {
-    return warned(R"("attention": "sdpa", "query": {"file": "q.npy")" + query +
+  folder.write("token.npy", attn::npy_bytes(attn::Tensor({1, 2, 1, 1}, {1.0, 2.0})));
+  const auto of = [&](const std::string& query, const std::string& file = "q.npy") {
+    return warned(R"("attention": "sdpa", "query": {"file": ")" + file + '"' + query +
                       R"(}, "key": {"file": "q.npy", "layout": "BLHD"})" +
                       R"(, "value": {"file": "q.npy", "layout": "BLHD"})",
                   folder.path());
@@ -340,6 +341,8 @@ TEST_CASE("a file of four axes without the layout of the tensors beside it is to
         Warnings{"query is read as [B,H,L,D], but key has \"layout\": \"BLHD\": write that into "
                  "query too, or \"layout\": \"BHLD\" if it is right"});
   CHECK(of(R"(, "layout": "BHLD")").empty());
+  // One token of two heads has no other reading.
+  CHECK(of("", "token.npy").empty());
 }
 
 TEST_CASE("queries of one sample over the pages of several are told") {
